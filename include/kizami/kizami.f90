@@ -51,6 +51,7 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_ENGINE_HOPPER = 5
   integer(c_int), parameter, public :: KIZAMI_ENGINE_TC_MODEL = 6
   integer(c_int), parameter, public :: KIZAMI_ENGINE_TILE = 7
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_MMA = 8
   integer(c_int), parameter, public :: KIZAMI_VARIANT_AUTO = 0
   integer(c_int), parameter, public :: KIZAMI_VARIANT_SCALED = 1
   integer(c_int), parameter, public :: KIZAMI_VARIANT_HALFHALF = 2
@@ -78,6 +79,7 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_CONCATENATED = 3
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_BLOCKED = 4
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_FUSED = 5
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_ROUNDED = 6
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_AUTO = 0
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_FOUR = 1
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_KARATSUBA = 2
@@ -115,6 +117,7 @@ module kizami
       kizami_policy_set_accuracy, kizami_policy_set_gauge, &
       kizami_policy_set_scheme, kizami_policy_set_engine, kizami_policy_set_reproducibility, kizami_policy_set_variant, &
       kizami_policy_set_karatsuba, kizami_policy_set_slices, kizami_policy_set_digits, kizami_policy_set_slice_sums, &
+      kizami_policy_set_slice_blocks, &
       kizami_policy_set_complex_form, &
       kizami_policy_set_fp64_arithmetic, kizami_policy_set_reject_nonfinite, kizami_policy_set_moduli, &
       kizami_policy_set_threads, kizami_policy_set_workspace_limit, kizami_gemm, kizami_sgemm, kizami_dgemm, &
@@ -246,6 +249,14 @@ module kizami
       integer(c_int), value :: format, split, slice_bits, has_one_scale
       integer(c_int) :: answer
     end function kizami_policy_set_digits
+
+    function kizami_policy_set_slice_blocks(policy, lines, num_streams) bind(C, &
+        name="kizami_policy_set_slice_blocks") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: lines, num_streams
+      integer(c_int) :: answer
+    end function kizami_policy_set_slice_blocks
 
     function kizami_policy_set_slice_sums(policy, sums) bind(C, &
         name="kizami_policy_set_slice_sums") result(answer)

@@ -119,7 +119,8 @@ enum {
   KIZAMI_ENGINE_CUBLASLT = 4,    /* cuBLASLt; operands in device memory */
   KIZAMI_ENGINE_HOPPER = 5,      /* kernels for devices of compute capability 9.0; operands in device memory */
   KIZAMI_ENGINE_TC_MODEL = 6,    /* a software tensor core, of schemes ec and ozaki1 */
-  KIZAMI_ENGINE_TILE = 7         /* kernels in CUDA Tile C++, on processors and devices */
+  KIZAMI_ENGINE_TILE = 7,        /* kernels in CUDA Tile C++, on processors and devices */
+  KIZAMI_ENGINE_MMA = 8          /* mma.sync, of scheme ec: what documents describe; operands in device memory */
 };
 
 /* How scheme ec splits its operands and which products of the parts it takes. x = hi + lo + remainder. */
@@ -128,9 +129,9 @@ enum {
   KIZAMI_VARIANT_AUTO = 0,        /* scaled; scaled_tf32 where its range does not do; scheme ozaki2 where neither does */
   KIZAMI_VARIANT_SCALED = 1,      /* FP16, rows and columns scaled by powers of two, lo hi + hi lo + hi hi in one promoted accumulator */
   KIZAMI_VARIANT_HALFHALF = 2,    /* FP16 as given, lo scaled by 2^11 and summed apart; only the sum of hi hi is promoted */
-  KIZAMI_VARIANT_TF32TF32 = 3,    /* TF32, likewise; rows and columns scaled */
+  KIZAMI_VARIANT_TF32TF32 = 3,    /* TF32, likewise */
   KIZAMI_VARIANT_MARKIDIS = 4,    /* FP16 as given, four products, nothing scaled, nothing promoted */
-  KIZAMI_VARIANT_FENG = 5,        /* the round-split of EGEMM-TC: where both parts round to nearest, markidis */
+  KIZAMI_VARIANT_FENG = 5,        /* the products of markidis with the round-split of EGEMM-TC, whatever truncate_parts says */
   KIZAMI_VARIANT_BF16X3 = 6,      /* BF16, two parts, three products, promoted; rows and columns scaled */
   KIZAMI_VARIANT_BF16X6 = 7,      /* BF16, three parts, the six products i + j <= 2 */
   KIZAMI_VARIANT_BF16X9 = 8,      /* BF16, three parts, all products */
@@ -158,21 +159,24 @@ enum {
   KIZAMI_SLICE_SPLIT_BYTES = 3      /* 8 bits a slice: balanced bytes in -128..127; INT8 only */
 };
 
-/* How products of slices share an INT32 accumulator. Never changes a bit. */
+/* How products of slices are added up. Never changes a bit, but for rounded. */
 typedef int kizami_slice_sums;
 enum {
-  KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated; on a device fused where that is quicker */
-  KIZAMI_SLICE_SUMS_PAIRS = 1,        /* ozIMMU: every product by itself */
+  KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated; on a device in blocks of lines, or fused, where that is quicker */
+  KIZAMI_SLICE_SUMS_PAIRS = 1,        /* every product in INT32 by itself, and one exact sum of them all */
   KIZAMI_SLICE_SUMS_GROUPED = 2,      /* ozIMMU_EF: as many products of one anti-diagonal as INT32 holds exactly */
   KIZAMI_SLICE_SUMS_CONCATENATED = 3, /* ozIMMU_EF_S: those as one product, slices side by side along k */
-  KIZAMI_SLICE_SUMS_BLOCKED = 4,      /* ozIMMU_EF_L: grouped with the larger operand in blocks of lines */
-  KIZAMI_SLICE_SUMS_FUSED = 5         /* one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices */
+  KIZAMI_SLICE_SUMS_BLOCKED = 4,      /* ozIMMU_EF_L: grouped with the larger operand in blocks of lines; on a device in several streams */
+  KIZAMI_SLICE_SUMS_FUSED = 5,        /* one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices */
+  KIZAMI_SLICE_SUMS_ROUNDED = 6       /* ozIMMU: every product added to an FP64 sum by itself, which rounds; named slices of INT8 */
 };
 
-/* How a complex product becomes real ones in scheme ozaki1. */
+/* How a complex product becomes real ones in scheme ozaki1. Of itself the planner takes enlarged for slices of INT8
+ * and four for others. On a device, in gauge kNorm and where no bits are promised, it takes what it predicts to be
+ * the quickest. */
 typedef int kizami_complex_form;
 enum {
-  KIZAMI_COMPLEX_FORM_AUTO = 0,      /* four */
+  KIZAMI_COMPLEX_FORM_AUTO = 0,      /* as the planner says */
   KIZAMI_COMPLEX_FORM_FOUR = 1,      /* Re A Re B - Im A Im B, Re A Im B + Im A Re B */
   KIZAMI_COMPLEX_FORM_KARATSUBA = 2, /* three; (Re A + Im A) is formed exactly */
   KIZAMI_COMPLEX_FORM_ENLARGED = 3   /* one: [Re A, -Im A; Im A, Re A] [Re B; Im B] */
@@ -244,8 +248,12 @@ KIZAMI_API kizami_status kizami_policy_set_slices(kizami_policy* policy, int num
  * has_one_scale: 1 takes one power of two for a matrix instead of one for each line (0, default). */
 KIZAMI_API kizami_status kizami_policy_set_digits(kizami_policy* policy, kizami_slice_format format,
                                                   kizami_slice_split split, int slice_bits, int has_one_scale);
-/* Scheme ozaki1 only. Never changes a bit. */
+/* Scheme ozaki1 only. Never changes a bit, but for KIZAMI_SLICE_SUMS_ROUNDED. */
 KIZAMI_API kizami_status kizami_policy_set_slice_sums(kizami_policy* policy, kizami_slice_sums sums);
+/* Scheme ozaki1 with sums by name, but for FUSED and ROUNDED. lines: of the larger operand in one block, in 1..1048576;
+ * num_streams: that take blocks in turn in device memory, in 1..8; 0 (default): one, with KIZAMI_SLICE_SUMS_BLOCKED as
+ * measured. Never changes a bit. */
+KIZAMI_API kizami_status kizami_policy_set_slice_blocks(kizami_policy* policy, int lines, int num_streams);
 /* Scheme ozaki1 and complex types only. */
 KIZAMI_API kizami_status kizami_policy_set_complex_form(kizami_policy* policy, kizami_complex_form form);
 /* 1 (default): elements that no number of moduli certifies are computed in FP64 arithmetic of proven bound; 0: the call

@@ -2,6 +2,7 @@
 // Everything a C++ user needs.
 #pragma once
 
+#include "kizami/convolution.hpp"
 #include "kizami/export.h"
 #include "kizami/formats.hpp"
 #include "kizami/gemm.hpp"

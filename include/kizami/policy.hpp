@@ -62,11 +62,12 @@ enum class EngineName : std::uint8_t {
   kHopper,      ///< kernels for devices of compute capability 9.0; operands in device memory
   kTcModel,     ///< a software tensor core, of schemes ec and ozaki1
   kTile,        ///< kernels in CUDA Tile C++, on processors and devices
+  kMma,         ///< mma.sync, of scheme ec: what documents describe; operands in device memory
 };
 template <>
 struct Names<EngineName> {
-  static constexpr std::string_view kAll[] = {"auto",     "cpu_ref", "cpu_simd", "native_blas",
-                                              "cublaslt", "hopper",  "tc_model", "tile"};
+  static constexpr std::string_view kAll[] = {"auto",   "cpu_ref",  "cpu_simd", "native_blas", "cublaslt",
+                                              "hopper", "tc_model", "tile",     "mma"};
 };
 
 /// How scheme ec splits its operands and which products of the parts it takes. x = hi + lo + remainder.
@@ -74,9 +75,9 @@ enum class EcVariant : std::uint8_t {
   kAuto,        ///< kScaled; kScaledTf32 where its range does not do; scheme ozaki2 where neither does
   kScaled,      ///< FP16, rows and columns scaled by powers of two, lo hi + hi lo + hi hi in one promoted accumulator
   kHalfhalf,    ///< FP16 as given, lo scaled by 2^11 and summed apart; only the sum of hi hi is promoted
-  kTf32tf32,    ///< TF32, likewise; rows and columns scaled
+  kTf32tf32,    ///< TF32, likewise
   kMarkidis,    ///< FP16 as given, four products, nothing scaled, nothing promoted
-  kFeng,        ///< the round-split of EGEMM-TC: where both parts round to nearest, kMarkidis
+  kFeng,        ///< the products of kMarkidis with the round-split of EGEMM-TC, whatever truncate_parts says
   kBf16x3,      ///< BF16, two parts, three products, promoted; rows and columns scaled
   kBf16x6,      ///< BF16, three parts, the six products i + j <= 2
   kBf16x9,      ///< BF16, three parts, all products
@@ -127,23 +128,27 @@ struct Names<SliceSplit> {
   static constexpr std::string_view kAll[] = {"auto", "truncated", "nearest", "bytes"};
 };
 
-/// How products of slices share an INT32 accumulator. Never changes a bit.
+/// How products of slices are added up. Never changes a bit, but for kRounded.
 enum class SliceSums : std::uint8_t {
-  kAuto,          ///< kConcatenated; on a device kFused where that is quicker
-  kPairs,         ///< ozIMMU: every product by itself
+  kAuto,          ///< kConcatenated; on a device in blocks of lines, or kFused, where that is quicker
+  kPairs,         ///< every product in INT32 by itself, and one exact sum of them all
   kGrouped,       ///< ozIMMU_EF: as many products of one anti-diagonal as INT32 holds exactly
   kConcatenated,  ///< ozIMMU_EF_S: those as one product, slices side by side along k
-  kBlocked,       ///< ozIMMU_EF_L: kGrouped with the larger operand in blocks of lines
+  kBlocked,       ///< ozIMMU_EF_L: kGrouped with the larger operand in blocks of lines; on a device in several streams
   kFused,         ///< one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices
+  kRounded,       ///< ozIMMU: every product added to an FP64 sum by itself, which rounds; named slices of INT8
 };
 template <>
 struct Names<SliceSums> {
-  static constexpr std::string_view kAll[] = {"auto", "pairs", "grouped", "concatenated", "blocked", "fused"};
+  static constexpr std::string_view kAll[] = {"auto",    "pairs", "grouped", "concatenated",
+                                              "blocked", "fused", "rounded"};
 };
 
-/// How a complex product becomes real ones in scheme ozaki1.
+/// How a complex product becomes real ones in scheme ozaki1. Of itself the planner takes kEnlarged for slices of INT8
+/// and kFourProducts for others. On a device, in gauge kNorm and where no bits are promised, it takes what it predicts
+/// to be the quickest.
 enum class ComplexForm : std::uint8_t {
-  kAuto,          ///< kFourProducts
+  kAuto,          ///< as the planner says
   kFourProducts,  ///< Re A Re B - Im A Im B, Re A Im B + Im A Re B
   kKaratsuba,     ///< three; (Re A + Im A) is formed exactly
   kEnlarged,      ///< one: [Re A, -Im A; Im A, Re A] [Re B; Im B]
@@ -182,6 +187,9 @@ struct ErrorCorrection {
   int promotion_k = 0;
   /// lo is multiplied by 2^this before it is rounded: 0..kMaxRemainderShift; -1 leaves it to the variant.
   int remainder_shift = -1;
+  /// Parts are cut, not rounded to nearest: the truncate-split that EGEMM-TC takes kMarkidis for. Not with kFeng. On a
+  /// device for variants of engine mma.
+  bool truncate_parts = false;
   TensorCoreModel tensor_core = TensorCoreModel::kHopper;
   /// Complex products by three real ones instead of four: P1 = Re A Re B, P2 = Im A Im B, P3 = (Re A + Im A)(Re B + Im
   /// B), AB = P1 - P2 + i (P3 - P1 - P2). The imaginary part cancels, so its error is relative to norms: gauge norm
@@ -203,6 +211,10 @@ inline constexpr int kMaxDiagonals = 2 * kMaxSlices - 1;
 /// Of any format: the significand of FP16.
 inline constexpr int kMaxSliceBits = 11;
 
+/// Limits of Slicing::block_lines and Slicing::num_streams.
+inline constexpr int kMaxSliceBlockLines = 1 << 20;
+inline constexpr int kMaxSliceStreams = 8;
+
 /// Wishes of scheme ozaki1 alone.
 struct Slicing {
   SliceFormat format = SliceFormat::kInt8;
@@ -222,6 +234,11 @@ struct Slicing {
   /// One power of two for a whole matrix instead of one for each row or column. The bound then grows by the ratio of
   /// the largest elements of the matrix and of a line, which the Outcome reports; needs a named num_slices.
   bool one_scale = false;
+  /// Lines of the larger operand in one block, 1..kMaxSliceBlockLines, and in device memory the streams that take blocks
+  /// in turn, 1..kMaxSliceStreams; with sums by name, but for kFused and kRounded. 0: one block and stream, of kBlocked
+  /// what was measured best. Neither changes a bit.
+  int block_lines = 0;
+  int num_streams = 0;
 
   friend constexpr bool operator==(const Slicing&, const Slicing&) = default;
 };

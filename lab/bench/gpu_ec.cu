@@ -3,10 +3,11 @@
 // --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole
 // calls, spread, time of the two phases, error of sampled rows against a double-double reference, clock and power. A
 // table on stderr, JSON lines on stdout.
+// --document NAME adds an algorithm of [OY2021] as it is printed (gpu_ec/documents.hpp), as whole calls of engine mma.
 //   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
 // alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call,
-// so that no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls are of the kernels alone:
-// nobody decides between split and product (bench_gpu_gemm times whole calls of scheme ec). `kizami_study sgemm
+// so that no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls of engine hopper are of
+// the kernels alone: nobody decides between split and product (bench_gpu_gemm times whole calls of scheme ec). `kizami_study sgemm
 // --gpu-results FILE` draws figure 9 and tables of errors from the JSON lines.
 #include <cuda_fp16.h>
 
@@ -16,15 +17,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "device_bench.cuh"
 #include "engines/hopper/ec_forms.hpp"
+#include "gpu_ec/data.cuh"
+#include "gpu_ec/documents.hpp"
 #include "harness/options.hpp"
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
+#include "kizami/cuda.hpp"
 #include "schemes/ec/device_split.hpp"
 
 namespace {
@@ -40,62 +45,8 @@ using kizami::product::EcFormat;
 using kizami::product::EcPromotion;
 using DeviceEcSplit = kizami::ec::DeviceEcSplit<float>;
 
-// ---- inputs ---------------------------------------------------------------------------------------------------------
-
-enum class Data : std::uint8_t { kNormal, kUniform, kPhi, kExpRand };
-
-/// A class of matrices: "normal"; "uniform" in (0, 1); "uniform:a:b" in (a, b); "phi:x", (uniform - 0.5) exp(x normal);
-/// "exp_rand:a:b", an exponent of a..b-1, 23 random bits and a random sign.
-struct DataClass {
-  std::string name;
-  Data kind = Data::kNormal;
-  double first = 0;
-  double last = 0;
-};
-
-DataClass parse_data(const std::string& name) {
-  DataClass data{name, Data::kNormal, 0, 0};
-  if (name == "normal") return data;
-  if (name == "uniform") {
-    data.kind = Data::kUniform;
-    data.last = 1;
-  } else if (std::sscanf(name.c_str(), "uniform:%lf:%lf", &data.first, &data.last) == 2 && data.first < data.last) {
-    data.kind = Data::kUniform;
-  } else if (std::sscanf(name.c_str(), "phi:%lf", &data.first) == 1) {
-    data.kind = Data::kPhi;
-  } else if (std::sscanf(name.c_str(), "exp_rand:%lf:%lf", &data.first, &data.last) == 2 && data.first < data.last) {
-    data.kind = Data::kExpRand;
-  } else {
-    throw std::invalid_argument(name + ", must be normal, uniform, uniform:a:b, phi:x or exp_rand:a:b with a < b");
-  }
-  return data;
-}
-
-__global__ void fill(float* x, std::int64_t count, Data kind, double first, double last, std::uint64_t seed) {
-  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
-       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
-    const std::uint64_t at = seed * 0x100000000ull + 3 * static_cast<std::uint64_t>(i);
-    const double normal = sqrt(-2.0 * log(bench::unit(at))) * cospi(2.0 * bench::unit(at + 1));
-    const double uniform = bench::unit(at + 2);
-    switch (kind) {
-      case Data::kNormal:
-        x[i] = static_cast<float>(normal);
-        break;
-      case Data::kUniform:
-        x[i] = static_cast<float>(first + uniform * (last - first));
-        break;
-      case Data::kPhi:
-        x[i] = static_cast<float>((uniform - 0.5) * exp(first * normal));
-        break;
-      case Data::kExpRand: {
-        const int exponent = static_cast<int>(floor(first + bench::unit(at) * (last - first)));
-        const float magnitude = ldexpf(1.0F + static_cast<float>(bench::mix(at + 1) & 0x7FFFFFu) * 0x1p-23F, exponent);
-        x[i] = uniform < 0.5 ? -magnitude : magnitude;
-        break;
-      }
-    }
-  }
-}
+using bench::DataClass;
+using bench::parse_data;
 
 __global__ void round_to_f16(const float* x, std::int64_t count, __half* y) {
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
@@ -111,10 +62,11 @@ constexpr const char* kPromotionNames[kizami::product::kNumEcPromotions] = {"sho
 struct Options {
   std::vector<Shape> shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
   std::vector<std::string> ops = {"nn"};
-  std::vector<DataClass> data = {{"normal"}};
+  std::vector<DataClass> data = {parse_data("normal")};
   std::vector<std::string> formats = {"f16"};
   std::vector<std::string> forms = {"auto"};
   std::vector<std::string> promotions = {"auto"};
+  std::vector<std::string> documents;
   int repeats = 9;
   double sustained = 0;
   bool checks = true;
@@ -164,8 +116,8 @@ class Case {
         worst_(3),
         a_halves_(shape.m * shape.k),
         b_halves_(shape.k * shape.n) {
-    fill<<<2048, 256>>>(a_.data, shape.m * shape.k, data.kind, data.first, data.last, 1);
-    fill<<<2048, 256>>>(b_.data, shape.k * shape.n, data.kind, data.first, data.last, 2);
+    bench::fill(a_.data, shape.m * shape.k, data, 1);
+    bench::fill(b_.data, shape.k * shape.n, data, 2);
     round_to_f16<<<2048, 256>>>(a_.data, shape.m * shape.k, a_halves_.data);
     round_to_f16<<<2048, 256>>>(b_.data, shape.k * shape.n, b_halves_.data);
     check(cudaDeviceSynchronize(), "inputs");
@@ -233,6 +185,28 @@ class Case {
     runner.call = [split = runner.split, multiply = runner.product] {
       split();
       multiply();
+    };
+    return runner;
+  }
+
+  /// A whole call of an algorithm as it is printed.
+  [[nodiscard]] Runner document(const bench::Document& document) const {
+    using kizami::MatrixView;
+    auto plan = kizami::cuda::make_plan(kizami::Scalar::kF32, shape_.m, shape_.n, shape_.k, policy_of(document));
+    check(plan.status(), document.name.c_str());
+    const std::size_t bytes = plan.value().workspace_bytes();
+    const auto workspace = std::make_shared<DeviceBuffer<std::byte>>(static_cast<std::int64_t>(bytes));
+    const Strides a = a_strides();
+    const Strides b = b_strides();
+    Runner runner;
+    runner.name = document.name;
+    runner.plan = plan.value().engine();
+    runner.call = [this, plan = plan.value(), workspace, bytes, a, b] {
+      check(kizami::cuda::run<float>(plan, 1.0F, MatrixView<const float>{a_.data, shape_.m, shape_.k, a.row, a.col},
+                                     MatrixView<const float>{b_.data, shape_.k, shape_.n, b.row, b.col}, 0.0F,
+                                     MatrixView<float>{c_.data, shape_.m, shape_.n, 1, shape_.m},
+                                     {workspace->data, bytes}, nullptr),
+            "run");
     };
     return runner;
   }
@@ -350,6 +324,11 @@ void run_case(const Options& options, const Shape& shape, const std::string& ops
       }
     }
   }
+  for (const bench::Document& document : bench::documents()) {
+    const auto& wanted = options.documents;
+    if (std::find(wanted.begin(), wanted.end(), document.name) != wanted.end())
+      runners.push_back(operands.document(document));
+  }
   for (Runner& runner : runners) operands.judge(runner, options.checks);
   const Timer timer;
   for (int repeat = 0; repeat < options.repeats + 2; ++repeat) {  // two to warm up
@@ -418,12 +397,17 @@ void add_options(bench::Program& program, Options& options) {
   bench::add_shapes(program, options.shapes);
   program.add_option("--ops", options.ops, "A and B as they are (n) or transposed in memory (t)")
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
-  bench::add_parsed(program, "--data", options.data, parse_data, "normal, uniform, uniform:a:b, phi:x, exp_rand:a:b")
+  bench::add_parsed(program, "--data", options.data, parse_data,
+                    "normal, uniform, uniform:a:b, phi:x, exp_rand:a:b, exp_rand_positive:a:b")
       ->default_str("[normal]");
   program.add_option("--format", options.formats, "of the split")->check(CLI::IsMember({"f16", "tf32"}));
   add_forms(program, options.forms);
   program.add_option("--promotion", options.promotions, "how long sums stay inside the tensor core")
       ->check(CLI::IsMember({"auto", "shortest", "short", "long"}));
+  std::vector<std::string> names;
+  for (const bench::Document& document : bench::documents()) names.push_back(document.name);
+  program.add_option("--document", options.documents, "also algorithms as they are printed, by engine mma")
+      ->check(CLI::IsMember(names));
   program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   program.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power")
       ->check(bench::between(0, 3600));

@@ -4,7 +4,7 @@
 // the native product by three measures. A table on stderr, JSON lines on stdout, which `kizami_study ozaki
 // --gpu-results FILE` makes tables of.
 //   bench_gpu_slices --n 4096 --way ozaki1/bf16/7/d9 --way ozaki1/fp16/until-zero/matrix
-//   bench_gpu_slices --n 8192 --way ozaki1/7/truncated/grouped --way ozaki1/7/truncated/grouped/streams4
+//   bench_gpu_slices --n 8192 --way ozaki1/7/truncated/grouped --way ozaki1/7/truncated/blocked/block2048/streams4
 //   bench_gpu_slices --type z --n 1024 --way ozaki1/7/truncated/enlarged --way ozaki1/7/truncated/full
 // Ways are those of sliced_way.hpp. Errors are those of --rows rows, against sums in double-double (ExactElement). A
 // call that finds its number of slices itself waits for it, and cannot be captured: its phases are those of the call
@@ -171,11 +171,6 @@ class Case {
   [[nodiscard]] std::span<std::byte> workspace() const { return {workspace_->data, workspace_bytes_}; }
 
   [[nodiscard]] kizami::Result<bench::Form> form_of(const bench::SlicedWay& way, const kizami::Policy& policy) const {
-    if (way.num_streams > 0) {
-      if constexpr (std::is_same_v<T, double>)
-        return bench::column_blocks(n_, n_, n_, a_.data, b_.data, c_.data, policy, way.num_streams);
-      throw std::invalid_argument("a way with streams, --type z, must be d");
-    }
     if (way.is_full) {
       if constexpr (std::is_same_v<T, std::complex<double>>)
         return bench::full_enlarged(n_, n_, n_, a_.data, b_.data, c_.data, policy);
@@ -204,7 +199,7 @@ class Case {
     const auto found = reference_->errors(reals(c_));
     runner.from_exact = found.from_exact;
     runner.from_native = found.from_native;
-    if (options_.has_phases && runner.way->num_streams == 0 && !runner.way->is_full) capture(runner);
+    if (options_.has_phases && has_one_stream(*runner.form) && !runner.way->is_full) capture(runner);
   }
 
   /// Makes the timer of the phases. C must come out as before.
@@ -235,6 +230,11 @@ class Case {
     };
     return {of(&bench::Phases::split), of(&bench::Phases::product), of(&bench::Phases::sums), of(&bench::Phases::rest),
             phases.front().kernels};
+  }
+
+  /// Of calls in several streams a captured one has another order.
+  [[nodiscard]] static bool has_one_stream(const bench::Form& form) {
+    return kizami::ozaki1::ozaki1_of(form.plan.impl()).blocks.num_streams == 1;
   }
 
   /// Products of pairs of slices that were taken; of a complex product those of one real one.
@@ -280,6 +280,12 @@ class Case {
       line["digit_bits"] = slices.rule.head;
       line["slices"] = runner.outcome.slices;
       line["products"] = count_products(runner);
+      const kizami::ozaki1::Ozaki1Stage& stage = kizami::ozaki1::ozaki1_of(runner.form->plan.impl());
+      line["sums"] = to_string(stage.sums);
+      line["block_lines"] = stage.blocks.lines;
+      line["streams"] = stage.blocks.num_streams;
+      line["complex_form"] = to_string(slices.complex_form);
+      line["predicted_ms"] = stage.engine == nullptr ? 0.0 : runner.form->plan.impl().schedule.seconds * 1e3;
       std::fprintf(stderr, "  %d slices, %d products", runner.outcome.slices, count_products(runner));
     }
     if (!runner.phases.empty()) {
@@ -339,9 +345,7 @@ int run(const Options& options) {
 
 void add_options(bench::Program& program, Options& options) {
   program.add_option("--type", options.type, "d or z")->check(CLI::IsMember({'d', 'z'}));
-  program.add_option("--n", options.sizes, "square sizes, multiples of 4")
-      ->check(CLI::Range(std::int64_t{4}, std::int64_t{32768}))
-      ->check(bench::multiple_of(bench::kColumnBlocks));
+  program.add_option("--n", options.sizes, "square sizes")->check(CLI::Range(std::int64_t{4}, std::int64_t{32768}));
   bench::add_parsed(program, "--way", options.ways, timed_way, "ozaki1/... of sliced_way.hpp, beside native cuBLAS");
   program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   program.add_option("--warm-ups", options.warm_ups, "calls before them, beside the first")->check(CLI::Range(0, 1000));

@@ -9,10 +9,10 @@
 //   int8 fp16 bf16 e4m3 e5m2              format
 //   truncated nearest bytes               split
 //   matrix                                one scale a matrix instead of one a line
-//   pairs grouped concatenated blocked fused  sums
+//   pairs grouped concatenated ...        sums
 //   four karatsuba enlarged               complex form
 //   hopper cublaslt tile                  engine, hopper if none is named
-//   streams2                              blocks of the columns of B as calls of their own in 2 streams
+//   block2048 streams2                    lines of a block, and streams that take blocks in turn
 //   full                                  a complex product of real matrices in memory: [Ar -Ai; Ai Ar] [Br -Bi; Bi Br]
 #pragma once
 
@@ -38,13 +38,12 @@ struct SlicedWay {
   kizami::EngineName engine = kizami::EngineName::kHopper;
   kizami::Slicing slices;
   bool is_certified = false;
-  int num_streams = 0;  ///< 0: one call
   bool is_full = false;
 };
 
 /// A letter (or none) and a number behind it.
 [[nodiscard]] inline bool is_number(const std::string& word, const std::string& prefix) {
-  return word.starts_with(prefix) && word.size() > prefix.size() && word.size() < prefix.size() + 4 &&
+  return word.starts_with(prefix) && word.size() > prefix.size() && word.size() < prefix.size() + 8 &&
          word.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
 }
 
@@ -71,7 +70,9 @@ struct SlicedWay {
     } else if (is_number(word, "b")) {
       slices.slice_bits = number(word, 1);
     } else if (is_number(word, "streams")) {
-      way.num_streams = number(word, 7);
+      slices.num_streams = number(word, 7);
+    } else if (is_number(word, "block")) {
+      slices.block_lines = number(word, 5);
     } else if (word == "until-zero") {
       slices.num_slices = kizami::kUntilZero;
     } else if (word == "entry") {
@@ -84,7 +85,7 @@ struct SlicedWay {
       way.is_full = true;
     } else if (!find_named(word, SliceFormat::kInt8, SliceFormat::kE5m2, slices.format) &&
                !find_named(word, SliceSplit::kTruncated, SliceSplit::kBytes, slices.split) &&
-               !find_named(word, SliceSums::kPairs, SliceSums::kFused, slices.sums) &&
+               !find_named(word, SliceSums::kPairs, SliceSums::kRounded, slices.sums) &&
                !find_named(word, ComplexForm::kFourProducts, ComplexForm::kEnlarged, slices.complex_form) &&
                !find_named(word, EngineName::kCpuRef, EngineName::kTile, way.engine)) {
       throw std::invalid_argument(text + ": no word \"" + word + "\"");

@@ -37,6 +37,7 @@ struct StudyOptions {
   std::string max_n;
   std::string threads = "1";
   std::string gpu_results;
+  std::string gpu_errors;
   std::string slices_results;
   std::string spread_results;
   std::string report_results;
@@ -50,22 +51,26 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   file.commit();
 }
 
-std::string summary_of(const SgemmStudy& study, const SgemmStudySize& size,
-                       const std::optional<SgemmDeviceStudy>& device) {
+/// What a part that was not measured would have been measured by.
+std::string measured_by(const std::string& program, const std::string& device, const std::string& option) {
+  return device.empty() ? fmt::format("missing: `{}` measures it, and `{}` takes what it prints", program, option)
+                        : fmt::format("measured by `{}`: {}", program, device);
+}
+
+std::string summary_of(const SgemmStudy& study, const SgemmStudySize& size, const std::optional<SgemmSpeed>& speed,
+                       const std::optional<SgemmErrors>& errors, const std::vector<StudyTable>& tables) {
   std::string out = fmt::format(
       "# Study of error-corrected SGEMM\n\n"
-      "kizami {}, `kizami_study sgemm --max-k {} --seeds {}{}`. Products are those of the software tensor core, but "
-      "for figures "
-      "of a device. {}\n"
+      "kizami {}, `kizami_study sgemm --max-k {} --seeds {}{}{}`. Products are those of the software tensor core, but "
+      "for figures of a device.\n\n- figure 9 (speed): {}.\n- errors on a device: {}.\n\n"
       "Errors are ||C64 - C32|| / ||C64|| (Frobenius), means over the seeds; the CSV files also have the largest "
       "|error| / (|A||B|).\n\n## Claims\n\n",
-      version(), size.max_k, size.num_seeds, device ? " --gpu-results FILE" : "",
-      device ? fmt::format("Those were measured by `bench_gpu_ec`: {}.", device->device)
-             : "Figure 9 (speed) and errors on a device are missing: `bench_gpu_ec` measures them, and `--gpu-results` "
-               "takes what it prints.");
+      version(), size.max_k, size.num_seeds, speed ? " --gpu-results FILE" : "", errors ? " --gpu-errors FILE" : "",
+      measured_by("bench_gpu_ec", speed ? speed->device : "", "--gpu-results"),
+      measured_by("bench_gpu_ec_errors", errors ? errors->device : "", "--gpu-errors"));
   out += as_markdown(study.claims);
-  out += fmt::format("\n## {}\n\n{}\n\n{}", study.table_1.table.name, study.table_1.table.caption,
-                     as_markdown(study.table_1.table));
+  for (const StudyTable& table : tables)
+    out += fmt::format("\n## {}\n\n{}\n\n{}", table.name, table.caption, as_markdown(table));
   for (const StudyFigure& figure : study.figures)
     out += fmt::format("\n## {}\n\n{}\n\n{}", figure.name, figure.caption, as_markdown(figure, kColumns));
   return out;
@@ -73,12 +78,6 @@ std::string summary_of(const SgemmStudy& study, const SgemmStudySize& size,
 
 std::string section_of(const StudyTable& table) {
   return fmt::format("\n## {}\n\n{}.\n\n{}", table.name, table.caption, as_markdown(table));
-}
-
-/// What a part that was not measured would have been measured by.
-std::string measured_by(const std::string& program, const std::string& device, const std::string& option) {
-  return device.empty() ? fmt::format("missing: `{}` measures it, and `{}` takes what it prints", program, option)
-                        : fmt::format("measured by `{}`: {}", program, device);
 }
 
 std::string summary_of(const TileHostStudy& host, const std::optional<TileStudy>& gemm,
@@ -146,19 +145,29 @@ cli::ExitCode run_sgemm(const StudyOptions& options) {
     throw cli::Failure(cli::ExitCode::kUsage, fmt::format("--max-k = {}, must be a power of two", size.max_k));
   size.num_seeds = static_cast<int>(cli::integer_option("--seeds", options.seeds, 1, 1000));
   const std::filesystem::path folder = output_folder(options);
-  std::optional<SgemmDeviceStudy> device;
+  std::optional<SgemmSpeed> speed;
+  std::optional<SgemmErrors> errors;
   if (!options.gpu_results.empty()) {
     std::ifstream records = open_records(options.gpu_results);
-    device = study_sgemm_device(records, options.gpu_results);
+    speed = study_sgemm_speed(records, options.gpu_results);
+  }
+  if (!options.gpu_errors.empty()) {
+    std::ifstream records = open_records(options.gpu_errors);
+    errors = study_sgemm_errors(records, options.gpu_errors);
   }
   SgemmStudy study = study_sgemm(size);
-  if (device) {
-    std::move(device->figures.begin(), device->figures.end(), std::back_inserter(study.figures));
-    std::move(device->claims.begin(), device->claims.end(), std::back_inserter(study.claims));
-  }
-  write_file(folder / "table_1.csv", as_csv(study.table_1.table));
+  std::vector<StudyTable> tables = {study.table_1.table};
+  if (speed && errors) tables.push_back(sgemm_table_2(*errors, *speed));
+  const auto add = [&](const auto& part) {
+    if (!part) return;
+    study.figures.insert(study.figures.end(), part->figures.begin(), part->figures.end());
+    study.claims.insert(study.claims.end(), part->claims.begin(), part->claims.end());
+  };
+  add(errors);
+  add(speed);
+  for (const StudyTable& table : tables) write_file(folder / (table.name + ".csv"), as_csv(table));
   for (const StudyFigure& figure : study.figures) write_file(folder / (figure.name + ".csv"), as_csv(as_table(figure)));
-  write_file(folder / "study.md", summary_of(study, size, device));
+  write_file(folder / "study.md", summary_of(study, size, speed, errors, tables));
   cli::write_stdout(as_markdown(study.claims));
   return cli::ExitCode::kOk;
 }
@@ -242,8 +251,11 @@ void add_options(CLI::App& app, StudyOptions& options) {
   app.add_option("--max-n", options.max_n, "largest n on the processor: ozaki [64], tile [512]")->type_name("N");
   app.add_option("--threads", options.threads, "tile: threads of the processor [1]")->type_name("N");
   app.add_option("--gpu-results", options.gpu_results,
-                 "JSON lines of bench_gpu_ec (sgemm: for figure 9 and errors on a device), bench_gpu_tile (tile) or "
+                 "JSON lines of bench_gpu_ec (sgemm: for figure 9), bench_gpu_tile (tile) or "
                  "bench_gpu_slices (ozaki: for figures of a device)")
+      ->type_name("FILE");
+  app.add_option("--gpu-errors", options.gpu_errors,
+                 "JSON lines of bench_gpu_ec_errors (sgemm: for figures 1, 2, 3 and 8 on a device and table 2)")
       ->type_name("FILE");
   app.add_option("--slices-results", options.slices_results,
                  "JSON lines of bench_gpu_tile_slices (tile: for FP64 products from BF16 slices)")

@@ -29,10 +29,10 @@ sweep() { ways bf16/7/d{8,7,6,5}/matrix; }
 naive() { ways "fp16/until-zero/matrix/b$1" fp16/until-zero/matrix e4m3/until-zero/matrix; }
 # The report's code: d = 9 and both readings of the advance; FP16 of all bits.
 report() { printf -- '--way %s ' "$@"; }
-# The groupings of products of INT8, and EF_L as calls of its own.
-sums() { ways 7/truncated/{pairs,grouped,concatenated,blocked}"$1"; }
-streams() { ways 7/truncated/grouped"$1"/streams{1,2,4}; }
-forms() { ways 7/truncated/{four,karatsuba,enlarged,full}"$1"; }
+# ozIMMU as equation 3 has it, the groupings of products of INT8, and EF_L in blocks of lines by streams.
+sums() { ways 7/truncated/{rounded,pairs,grouped,concatenated,blocked}"$1" 7/truncated"$1"; }
+blocks() { ways 7/truncated/blocked"$1"/block{1024,2048,4096,8192}/streams{1,2,4} 7/truncated/concatenated"$1"/block{2048,8192}{,/streams2}; }
+forms() { ways 7/truncated/{four,karatsuba,enlarged,full}"$1" 7/truncated"$1"; }
 
 for part in $parts; do
   # shellcheck disable=SC2046
@@ -49,11 +49,14 @@ for part in $parts; do
       run 80 bench_gpu_slices --n 16384 --rows 16 --repeats 1 --warm-ups 0 $(naive 5) $(ways e4m3/14/d16/matrix)
       ;;
     blocks)
-      run 20 bench_gpu_slices --n 8192 --rows 16 --repeats 5 $(sums "") $(streams "")
-      run 25 bench_gpu_slices --n 16384 --rows 16 --repeats 3 --warm-ups 0 --no-phases $(sums "") $(streams "")
-      run 60 bench_gpu_slices --n 32768 --rows 4 --repeats 2 --warm-ups 0 --no-phases $(sums "") $(streams "")
-      run 20 bench_gpu_slices --n 8192 --rows 16 --repeats 5 --no-phases $(sums /cublaslt) $(streams /cublaslt)
-      run 25 bench_gpu_slices --n 16384 --rows 16 --repeats 3 --warm-ups 0 --no-phases $(sums /cublaslt) $(streams /cublaslt)
+      for engine in "" /cublaslt; do
+        run 20 bench_gpu_slices --n 8192 --rows 16 --repeats 5 $(sums "$engine")
+        run 20 bench_gpu_slices --n 8192 --rows 16 --repeats 3 --warm-ups 0 --no-phases $(ways 7/truncated/grouped"$engine") $(blocks "$engine")
+        run 25 bench_gpu_slices --n 16384 --rows 16 --repeats 3 --warm-ups 0 --no-phases $(sums "$engine")
+        run 40 bench_gpu_slices --n 16384 --rows 16 --repeats 1 --warm-ups 0 --no-phases $(ways 7/truncated/grouped"$engine") $(blocks "$engine")
+        run 60 bench_gpu_slices --n 32768 --rows 4 --repeats 1 --warm-ups 0 --no-phases $(sums "$engine")
+        run 30 bench_gpu_slices --n 32768 --rows 4 --repeats 1 --warm-ups 0 --no-phases $(ways 7/truncated/concatenated"$engine"/block8192 7/truncated"$engine") $(ways 7/truncated/blocked"$engine"/block8192/streams{1,2})
+      done
       ;;
     complex)
       for n in 256 512 1024 2048 4096; do

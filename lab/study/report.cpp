@@ -49,6 +49,14 @@ std::optional<double> StudyFigure::at(std::string_view data, std::string_view se
   return std::nullopt;
 }
 
+double StudyFigure::first_x(std::string_view data, std::string_view series) const {
+  double first = std::numeric_limits<double>::infinity();
+  for (const StudyPoint& point : points) {
+    if (point.data == data && point.series == series) first = std::min(first, point.x);
+  }
+  return first;
+}
+
 double StudyFigure::last_x(std::string_view data, std::string_view series) const {
   double last = -std::numeric_limits<double>::infinity();
   for (const StudyPoint& point : points) {

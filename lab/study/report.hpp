@@ -37,6 +37,8 @@ struct StudyFigure {
 
   /// y of a point; nothing if there is none.
   [[nodiscard]] std::optional<double> at(std::string_view data, std::string_view series, double x) const;
+  /// The least x of a series.
+  [[nodiscard]] double first_x(std::string_view data, std::string_view series) const;
   /// The largest x of a series.
   [[nodiscard]] double last_x(std::string_view data, std::string_view series) const;
   /// y at last_x().

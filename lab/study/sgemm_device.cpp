@@ -8,15 +8,14 @@
 #include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "check/text.hpp"
 #include "failure.hpp"
 
 namespace kizami::study {
 namespace {
-
-/// The side of the products of which errors are drawn over k, as in the figures of the software tensor core.
-constexpr std::int64_t kSide = 16;
 
 constexpr const char* kNative = "FP32 (cuBLAS)";
 constexpr const char* kScaled = "scaled (FP16)";
@@ -28,6 +27,11 @@ struct Method {
   const char* series;
 };
 constexpr Method kMethods[] = {{"native", kNative},
+                               {"halfhalf", "halfhalf"},
+                               {"tf32tf32", "tf32tf32"},
+                               {"markidis", "Markidis"},
+                               {"fp16", "FP16, not corrected"},
+                               {"tf32", "TF32, not corrected"},
                                {"ec_f16", kScaled},
                                {"ec_tf32", kScaledTf32},
                                {"cublas_tf32", "TF32, not corrected (cuBLAS)"},
@@ -43,8 +47,6 @@ struct Record {
   std::string device;
   double tflops = 0;
   double peak_tflops = 0;
-  double entry_error = 0;  ///< below 0: not measured
-  double frobenius_error = 0;
 };
 
 [[noreturn]] void refuse_line(const std::string& name, int line, const std::string& reason) {
@@ -74,9 +76,7 @@ Record parse_record(const std::string& text, const std::string& name, int line) 
               method->series,
               "",
               json.at("tflops").get<double>(),
-              json.at("fp32_peak_tflops").get<double>(),
-              json.at("error").get<double>(),
-              json.at("frobenius_error").get<double>()};
+              json.at("fp32_peak_tflops").get<double>()};
     record.device = fmt::format("{}, driver {}, {}, commit {}", json.at("device").get<std::string>(),
                                 json.at("driver").get<std::string>(), json.at("date").get<std::string>(),
                                 json.at("commit").get<std::string>());
@@ -99,21 +99,6 @@ void put(StudyFigure& figure, const StudyPoint& point) {
   }
 }
 
-/// The classes of data of bench_gpu_ec in the words of the other figures: "uniform" is uniform(0, 1).
-std::string words_of(const std::string& data) {
-  if (data == "uniform") return "uniform(0, 1)";
-  std::string words;
-  int colons = 0;
-  for (const char c : data) {
-    if (c != ':') {
-      words += c;
-    } else {
-      words += colons++ == 0 ? "(" : ", ";
-    }
-  }
-  return colons > 0 ? words + ")" : words;
-}
-
 /// The largest y of a series.
 double highest(const StudyFigure& figure, const char* series) {
   double y = std::numeric_limits<double>::quiet_NaN();
@@ -124,7 +109,7 @@ double highest(const StudyFigure& figure, const char* series) {
 }
 
 void judge_speed(const StudyFigure& speed, double peak, std::vector<Claim>& claims) {
-  const auto judge_faster = [&](const char* series, const char* variant) {
+  const auto judge_faster = [&](const char* place, const char* series) {
     int faster = 0;
     int all = 0;
     double least = std::numeric_limits<double>::infinity();
@@ -142,39 +127,34 @@ void judge_speed(const StudyFigure& speed, double peak, std::vector<Claim>& clai
       }
     }
     claims.push_back(
-        {"figure 9", fmt::format("{} is faster than FP32 cores for many sizes", variant),
-         reproduced_if(2 * faster > all),
+        {place, fmt::format("{} is faster than FP32 cores for many sizes", series), reproduced_if(2 * faster > all),
          fmt::format("at {} of {} sizes, the first n = {:g}; {:.2f} to {:.2f} times", faster, all, from, least, most)});
   };
-  judge_faster(kScaled, "halfhalf (ours: scaled)");
-  judge_faster(kScaledTf32, "tf32tf32 (ours: scaled_tf32)");
+  judge_faster("figure 9", "halfhalf");
+  judge_faster("figure 9", "tf32tf32");
+  judge_faster("figure 9, ours", kScaled);
+  judge_faster("figure 9, ours", kScaledTf32);
   // TFLOPS of the document on an A100, whose FP32 cores have 19.5.
   constexpr double kPrintedPeak = 19.5;
-  const auto judge_peak = [&](const char* series, const char* variant, double printed) {
+  const auto judge_peak = [&](const char* series, const char* ours, double printed) {
     const double y = highest(speed, series);
-    const double printed_share = printed / kPrintedPeak;
+    const double of_ours = highest(speed, ours);
     claims.push_back(
         {"figure 9",
-         fmt::format("{} reaches {:g} TFLOPS, {:.2f} times the peak of FP32 cores, beyond what those can do", variant,
-                     printed, printed_share),
+         fmt::format("{} reaches {:g} TFLOPS, {:.2f} times the peak of FP32 cores, beyond what those can do", series,
+                     printed, printed / kPrintedPeak),
          ClaimVerdict::kOtherHardware,
-         fmt::format("{:.1f} TFLOPS, {:.2f} times the peak of {:.1f}", y, y / peak, peak)});
+         fmt::format("{:.1f} TFLOPS, {:.2f} times the peak of {:.1f}; ours, {}: {:.1f}, {:.2f} times", y, y / peak,
+                     peak, ours, of_ours, of_ours / peak)});
   };
-  judge_peak(kScaled, "halfhalf (ours: scaled)", 45);
-  judge_peak(kScaledTf32, "tf32tf32 (ours: scaled_tf32)", 29);
-}
-
-void judge_errors(const StudyFigure& figure, const char* place, std::vector<Claim>& claims) {
-  for (const char* series : {kScaled, kScaledTf32}) {
-    claims.push_back(claim_of_equal_accuracy(place, fmt::format("{} is as accurate as FP32 on the device", series),
-                                             figure, series, kNative));
-  }
+  judge_peak("halfhalf", kScaled, 45);
+  judge_peak("tf32tf32", kScaledTf32, 29);
 }
 
 }  // namespace
 
-SgemmDeviceStudy study_sgemm_device(std::istream& records, const std::string& name) {
-  SgemmDeviceStudy study;
+SgemmSpeed study_sgemm_speed(std::istream& records, const std::string& name) {
+  SgemmSpeed study;
   StudyFigure speed{
       "figure_9", "Speed of whole calls, square products in order nn of normal numbers", "n", "tflops", false, {}};
   StudyFigure relative{"figure_9_relative",
@@ -183,49 +163,54 @@ SgemmDeviceStudy study_sgemm_device(std::istream& records, const std::string& na
                        "share_of_fp32_peak",
                        false,
                        {}};
-  StudyFigure uniform{
-      "figure_1_device", "Error over k on the device, 16 x k by k x 16, uniform data", "k", "error", true, {}};
-  StudyFigure ranges{"figure_8_device",
-                     "Error over k on the device, 16 x k by k x 16, by the exponents of both operands",
-                     "k",
-                     "error",
-                     true,
-                     {}};
   double peak = 0;
   std::string text;
   for (int line = 1; std::getline(records, text); ++line) {
     if (text.empty()) continue;
     const Record r = parse_record(text, name, line);
     const auto n = static_cast<double>(r.n);
-    if (r.ops == "nn" && r.data == "normal" && r.m == r.n && r.n == r.k) {
-      if (study.device.find(r.device) == std::string::npos)
-        study.device += (study.device.empty() ? "" : "; ") + r.device;
-      peak = r.peak_tflops;
-      put(speed, {"", r.series, n, r.tflops, 0});
-      put(relative, {"", r.series, n, r.tflops / r.peak_tflops, 0});
-    } else if (r.m == kSide && r.n == kSide && r.entry_error >= 0) {
-      const bool is_uniform = r.data.starts_with("uniform");
-      if (!is_uniform && !r.data.starts_with("exp_rand")) continue;
-      put(is_uniform ? uniform : ranges,
-          {words_of(r.data), r.series, static_cast<double>(r.k), r.frobenius_error, r.entry_error * 0x1p24});
-    }
+    if (r.ops != "nn" || r.data != "normal" || r.m != r.n || r.n != r.k) continue;
+    if (study.device.find(r.device) == std::string::npos) study.device += (study.device.empty() ? "" : "; ") + r.device;
+    peak = r.peak_tflops;
+    put(speed, {"", r.series, n, r.tflops, 0});
+    put(relative, {"", r.series, n, r.tflops / r.peak_tflops, 0});
   }
   if (records.bad()) throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
-  for (const StudyFigure* figure : {&speed, &uniform, &ranges}) {
-    for (const char* series : {kNative, kScaled, kScaledTf32}) {
-      if (std::any_of(figure->points.begin(), figure->points.end(),
-                      [&](const StudyPoint& point) { return point.series == series; })) {
-        continue;
-      }
-      throw cli::Failure(cli::ExitCode::kBadInput,
-                         fmt::format("{}: no record of {} for {}", name, series, figure->name));
-    }
+  for (const char* series : {kNative, "halfhalf", "tf32tf32", kScaled, kScaledTf32}) {
+    if (!(highest(speed, series) > 0))
+      throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: no record of {} for figure_9", name, series));
   }
   judge_speed(speed, peak, study.claims);
-  judge_errors(uniform, "figure 1, device", study.claims);
-  judge_errors(ranges, "figure 8, device", study.claims);
-  study.figures = {std::move(speed), std::move(relative), std::move(uniform), std::move(ranges)};
+  study.figures = {std::move(speed), std::move(relative)};
   return study;
+}
+
+StudyTable sgemm_table_2(const SgemmErrors& errors, const SgemmSpeed& speed) {
+  StudyTable table{"table_2",
+                   "Implementations of the document by their names there and ours, error over uniform(-1, 1) and the "
+                   "highest speed in figure 9",
+                   {"implementation", "ours", "tensor_core", "corrected", "error_k_1024", "error_k_65536", "tflops"},
+                   {}};
+  struct Row {
+    const char *printed, *series, *tensor_core, *corrected;
+  };
+  constexpr Row kRows[] = {{"cutlass_tf32tf32", "tf32tf32", "TF32", "yes"},
+                           {"cutlass_fp16fp16", "halfhalf", "FP16", "yes"},
+                           {"cublas_tf32tc", "TF32, not corrected (cuBLAS)", "TF32", "no"},
+                           {"cublas_fp16tc", "FP16 operands, not corrected (cuBLAS)", "FP16", "no"},
+                           {"cublas_simt(FP32)", kNative, "not used", "no"},
+                           {"", "Markidis", "FP16", "yes"},
+                           {"", kScaledTf32, "TF32", "yes"},
+                           {"", kScaled, "FP16", "yes"}};
+  const StudyFigure& error = errors.figures[0];
+  for (const Row& row : kRows) {
+    const auto text = [](const std::optional<double>& x) { return x ? fmt::format("{:.3g}", *x) : std::string(); };
+    const double tflops = highest(speed.figures[0], row.series);
+    table.rows.push_back(
+        {row.printed, row.series, row.tensor_core, row.corrected, text(error.at("uniform(-1, 1)", row.series, 1024)),
+         text(error.at("uniform(-1, 1)", row.series, 65536)), tflops > 0 ? fmt::format("{:.1f}", tflops) : ""});
+  }
+  return table;
 }
 
 }  // namespace kizami::study

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The experiments of [OY2021] that need a device: speed (figure 9) and errors on tensor cores of silicon. bench_gpu_ec
-// measures them and prints JSON lines; here they are sorted into figures and judged.
+// The experiments of [OY2021] on a device: speed (figure 9) and errors on tensor cores of silicon (figures 1, 2, 3 and
+// 8), and both beside each other (table 2). bench_gpu_ec and bench_gpu_ec_errors measure them and print JSON lines; here
+// they are sorted into figures and judged: what the document claims of a variant by that variant as it is printed, ours
+// beside it under its own name.
 #pragma once
 
 #include <istream>
@@ -11,17 +13,29 @@
 
 namespace kizami::study {
 
-struct SgemmDeviceStudy {
+struct SgemmSpeed {
   std::string device;                ///< its name, driver, and when and at which commits it was measured
-  std::vector<StudyFigure> figures;  ///< 9, relative to the FP32 peak; 1 and 8 on the device
+  std::vector<StudyFigure> figures;  ///< 9, and relative to the FP32 peak
   std::vector<Claim> claims;
 };
 
-/// Reads JSON lines of bench_gpu_ec. Square products in order nn of normal data become points of figure 9; products of
-/// 16 x k by k x 16 become points of figures 1 (uniform data) and 8 (exp_rand); others are left out. Of two records of
-/// one point the later counts.
+/// Reads JSON lines of bench_gpu_ec. Square products in order nn of normal data become points of figure 9; others are
+/// left out. Of two records of one point the later counts.
 /// @param name  of the source, for errors
-/// @throws Failure kBadInput names the line that is no such record, or the figure without points
-[[nodiscard]] SgemmDeviceStudy study_sgemm_device(std::istream& records, const std::string& name);
+/// @throws Failure kBadInput names the line that is no such record, or the series without points
+[[nodiscard]] SgemmSpeed study_sgemm_speed(std::istream& records, const std::string& name);
+
+struct SgemmErrors {
+  std::string device;                ///< likewise, and how many seeds
+  std::vector<StudyFigure> figures;  ///< 1, 2, 3 and 8 on the device
+  std::vector<Claim> claims;
+};
+
+/// Reads JSON lines of bench_gpu_ec_errors. Of two records of one pair of classes and method the later counts.
+/// @throws Failure kBadInput as above
+[[nodiscard]] SgemmErrors study_sgemm_errors(std::istream& records, const std::string& name);
+
+/// Table 2: the implementations that the document compares, with their errors and their highest speeds.
+[[nodiscard]] StudyTable sgemm_table_2(const SgemmErrors& errors, const SgemmSpeed& speed);
 
 }  // namespace kizami::study

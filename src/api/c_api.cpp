@@ -179,6 +179,15 @@ kizami_status kizami_policy_set_digits(kizami_policy* policy, kizami_slice_forma
 kizami_status kizami_policy_set_slice_sums(kizami_policy* policy, kizami_slice_sums sums) {
   return change(policy, [&](Policy& p) { return read_enum("sums", sums, p.slices.sums); });
 }
+kizami_status kizami_policy_set_slice_blocks(kizami_policy* policy, int lines, int num_streams) {
+  return change(policy, [&](Policy& p) -> Status {
+    Policy changed = p;
+    KIZAMI_RETURN_IF_ERROR(set_number(changed, "lines", "slice_block", lines));
+    KIZAMI_RETURN_IF_ERROR(set_number(changed, "num_streams", "slice_streams", num_streams));
+    p = changed;
+    return {};
+  });
+}
 kizami_status kizami_policy_set_complex_form(kizami_policy* policy, kizami_complex_form form) {
   return change(policy, [&](Policy& p) { return read_enum("form", form, p.slices.complex_form); });
 }

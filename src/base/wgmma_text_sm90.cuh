@@ -11,6 +11,10 @@
 #define KIZAMI_WGMMA_NAMES_32 \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define KIZAMI_WGMMA_NAMES_48 KIZAMI_WGMMA_NAMES_32 ", " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define KIZAMI_WGMMA_NAMES_52 KIZAMI_WGMMA_NAMES_48 ", %48, %49, %50, %51"
+#define KIZAMI_WGMMA_NAMES_56 KIZAMI_WGMMA_NAMES_52 ", %52, %53, %54, %55"
 #define KIZAMI_WGMMA_NAMES_64 KIZAMI_WGMMA_NAMES_32 ", " \
   "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
@@ -28,6 +32,12 @@
   KIZAMI_WGMMA_EIGHT(constraint, i), KIZAMI_WGMMA_EIGHT(constraint, (i) + 8),                                 \
   KIZAMI_WGMMA_EIGHT(constraint, (i) + 16), KIZAMI_WGMMA_EIGHT(constraint, (i) + 24)
 #define KIZAMI_WGMMA_REGISTERS_32(constraint) KIZAMI_WGMMA_THIRTY_TWO(constraint, 0)
+#define KIZAMI_WGMMA_REGISTERS_48(constraint) \
+  KIZAMI_WGMMA_REGISTERS_32(constraint), KIZAMI_WGMMA_EIGHT(constraint, 32), KIZAMI_WGMMA_EIGHT(constraint, 40)
+#define KIZAMI_WGMMA_REGISTERS_52(constraint) \
+  KIZAMI_WGMMA_REGISTERS_48(constraint), constraint(d[48]), constraint(d[49]), constraint(d[50]), constraint(d[51])
+#define KIZAMI_WGMMA_REGISTERS_56(constraint) \
+  KIZAMI_WGMMA_REGISTERS_48(constraint), KIZAMI_WGMMA_EIGHT(constraint, 48)
 #define KIZAMI_WGMMA_REGISTERS_64(constraint) \
   KIZAMI_WGMMA_REGISTERS_32(constraint), KIZAMI_WGMMA_THIRTY_TWO(constraint, 32)
 #define KIZAMI_WGMMA_REGISTERS_96(constraint) \
@@ -37,20 +47,26 @@
 
 // The operands after the registers.
 #define KIZAMI_WGMMA_ROWS_32 "%32"
+#define KIZAMI_WGMMA_ROWS_52 "%52"
+#define KIZAMI_WGMMA_ROWS_56 "%56"
 #define KIZAMI_WGMMA_ROWS_64 "%64"
 #define KIZAMI_WGMMA_ROWS_96 "%96"
 #define KIZAMI_WGMMA_ROWS_128 "%128"
 #define KIZAMI_WGMMA_COLUMNS_32 "%33"
+#define KIZAMI_WGMMA_COLUMNS_52 "%53"
+#define KIZAMI_WGMMA_COLUMNS_56 "%57"
 #define KIZAMI_WGMMA_COLUMNS_64 "%65"
 #define KIZAMI_WGMMA_COLUMNS_96 "%97"
 #define KIZAMI_WGMMA_COLUMNS_128 "%129"
 #define KIZAMI_WGMMA_ACCUMULATE_32 "%34"
+#define KIZAMI_WGMMA_ACCUMULATE_52 "%54"
+#define KIZAMI_WGMMA_ACCUMULATE_56 "%58"
 #define KIZAMI_WGMMA_ACCUMULATE_64 "%66"
 #define KIZAMI_WGMMA_ACCUMULATE_96 "%98"
 #define KIZAMI_WGMMA_ACCUMULATE_128 "%130"
 
 /// One instruction in a function with the parameters d, rows, columns and accumulate.
-/// @param count       registers: 32, 64, 96 or 128
+/// @param count       registers: 32, 52, 56, 64, 96 or 128
 /// @param constraint  "+r" of INT32, "+f" of FP32
 /// @param shape       the shape and the types, as in "m64n128k32.s32.s8.s8"
 /// @param rest        what follows the predicate

@@ -63,12 +63,19 @@ namespace detail {
 }
 
 [[nodiscard]] inline std::optional<std::string> why_windows_refused(const product::ProductDesc& d) {
-  if (d.num_windows != d.num_products || d.num_windows > product::kMaxWindows)
-    return wrong("num_windows", d.num_windows, "num_products and at most 32 (kMaxWindows)");
+  if (d.num_windows < d.num_products || d.num_windows > product::kMaxWindows) {
+    return wrong("num_windows", d.num_windows,
+                 "in num_products..32 = " + std::to_string(d.num_products) + "..32 (kMaxWindows)");
+  }
   if (d.epilogue != product::Epilogue::kStoreAcc) return "windows need the epilogue kStoreAcc";
+  int planes = 0;
+  std::int64_t plane_k = 0;
   for (int l = 0; l < d.num_windows; ++l) {
     const product::Window& w = d.windows[static_cast<std::size_t>(l)];
     const std::string name = "windows[" + std::to_string(l) + "].";
+    if (l == 0 && w.is_added) return name + "is_added = true, must be false: no window is before it";
+    planes += w.is_added ? 0 : 1;
+    plane_k = w.k + (w.is_added ? plane_k : 0);
     if (w.k < 1 || w.k > d.k) return wrong(name + "k", w.k, "in 1..k = " + std::to_string(d.k));
     if (w.a_plane < 0) return wrong(name + "a_plane", w.a_plane, "not negative");
     if (w.b_plane < 0) return wrong(name + "b_plane", w.b_plane, "not negative");
@@ -79,7 +86,14 @@ namespace detail {
     const std::string limit = "a multiple of 128, with the window inside its row";
     if (!is_inside(w.a_first, d.a_row_stride)) return wrong(name + "a_first", w.a_first, limit);
     if (!is_inside(w.b_first, d.b_row_stride)) return wrong(name + "b_first", w.b_first, limit);
+    if (plane_k > product::kBlockMaxI8) {
+      return wrong(name + "k", w.k,
+                   "such that its plane has at most 2^17 = 131072 elements of k (kBlockMaxI8), got " +
+                       std::to_string(plane_k) + ": beyond it a sum of signed bytes leaves INT32");
+    }
   }
+  if (planes != d.num_products)
+    return wrong("num_products", d.num_products, "the windows that are not added, " + std::to_string(planes));
   return std::nullopt;
 }
 
@@ -90,6 +104,8 @@ namespace detail {
   if (d.num_windows == 0) return "format = " + format + " needs windows";
   if (d.exact_k < product::kPadBytes || (d.exact_k & (d.exact_k - 1)) != 0)
     return wrong("exact_k", d.exact_k, "a power of two and at least 64");
+  if (d.num_windows != d.num_products)
+    return wrong("num_windows", d.num_windows, "num_products for format = " + format + ": only int8 adds windows");
   if (!abilities.promotes_sums && d.k > d.exact_k) {
     return wrong("k", d.k,
                  "at most exact_k = " + std::to_string(d.exact_k) + ": beyond it the FP32 sums of " + format +

@@ -15,6 +15,7 @@
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
+#include "engines/mma/mma.hpp"
 #include "engines/tile/device.hpp"
 #include "exec/schemes.hpp"
 #include "schemes/ozaki2/device_crt_memory.hpp"
@@ -26,6 +27,7 @@ struct PreparedDevice {
   product::DeviceFacts facts;
   std::vector<const product::Engine*> engines;  ///< in order of preference
   std::array<const product::EcEngine*, 1> ec_engines{};
+  std::array<const product::FloatEngine*, 1> float_engines{};
 };
 
 /// The memory is never given back: a BLAS may be called by destructors of static objects.
@@ -58,6 +60,7 @@ Status prepare(int device, PreparedDevice& prepared) {
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMemGetInfo(&free_bytes, &facts.memory_bytes), "cudaMemGetInfo"));
   prepared.engines.push_back(&engines::hopper_engine());
   prepared.ec_engines = {&engines::hopper_ec_engine()};
+  prepared.float_engines = {&engines::mma_engine()};
   static_cast<void>(engines::prepare_cublaslt(device));  // the engine's query() says what is wrong
   prepared.engines.push_back(&engines::cublaslt_engine());
   static_cast<void>(engines::prepare_tile_device(device));  // likewise
@@ -86,6 +89,7 @@ Result<plan::Environment> device_environment() {
   environment.facts = prepared.facts;
   environment.engines = prepared.engines;
   environment.ec_engines = prepared.ec_engines;
+  environment.float_engines = prepared.float_engines;
   environment.native_device_engine = &engines::cublas_engine();
   environment.schemes = schemes();
   return environment;

@@ -40,18 +40,24 @@ template <class F>
   return parts;
 }
 
-/// r with |x - sum of the parts| <= r |x| for 24-bit x, parts of p bits rounded to nearest (ties either way), none of
-/// them subnormal. With e = floor(log2 |x|): rounding leaves at most half a unit in the last place of p bits,
-/// 2^(e - p); a remainder of exactly that size is a power of two, which the next part holds; a smaller one has its last
-/// place p + 1 bits further down. After q parts: 2^(e - q p - (q - 1)), and nothing if that is below the last of 24
-/// bits.
-[[nodiscard]] constexpr double split_remainder(int significand_bits, int num_parts) {
-  const int bits = num_parts * significand_bits + num_parts - 1;
-  return bits > 23 ? 0.0 : exp2i<double>(-bits);
+/// r with |x - sum of the parts| <= r |x| for 24-bit x, parts of p bits, none of them subnormal. With e = floor(log2 |x|):
+/// - rounded to nearest (ties either way): rounding leaves at most half a unit in the last place of p bits, 2^(e - p); a
+///   remainder of exactly that size is a power of two, which the next part holds; a smaller one has its last place p + 1
+///   bits further down. After q parts: 2^(e - q p - (q - 1)).
+/// - cut: less than a unit, 2^(e - p + 1), is left, so that the next part's unit is p bits further down at least. After q
+///   parts less than 2^(e - q p + 1).
+/// And nothing if that is below the last of 24 bits.
+[[nodiscard]] constexpr double split_remainder(int significand_bits, int num_parts,
+                                               RoundingMode rounding = RoundingMode::kNearestEven) {
+  const bool is_cut = rounding == RoundingMode::kTowardZero;
+  const int bits = num_parts * significand_bits + (is_cut ? -1 : num_parts - 1);
+  return bits > (is_cut ? 22 : 23) ? 0.0 : exp2i<double>(-bits);
 }
 
-/// m with |part_q| 2^(-q s) <= m |x|: parts rounded to nearest. @range q >= 0; see split_remainder()
-[[nodiscard]] constexpr double part_magnitude(int significand_bits, int q) {
+/// m with |part_q| 2^(-q s) <= m |x|. @range q >= 0; see split_remainder()
+[[nodiscard]] constexpr double part_magnitude(int significand_bits, int q,
+                                              RoundingMode rounding = RoundingMode::kNearestEven) {
+  if (rounding == RoundingMode::kTowardZero) return q == 0 ? 1.0 : exp2i<double>(1 - q * significand_bits);
   return q == 0 ? 1.0 + exp2i<double>(-significand_bits) : exp2i<double>(-(q * significand_bits + q - 1));
 }
 

@@ -198,6 +198,15 @@ struct FloatRest {
   return (2.0 * std::sqrt(terms) * digit_residual(rule, l) + terms * dropped_pairs(rule, l, d)) * kSlackUp;
 }
 
+/// What `num_products` sums of products of slices, added one by one to an FP64 number, add to the error, relative to
+/// ||a_i|| ||b_j||: at most num_products units roundoff of the sum of their magnitudes [Higham2002, section 4.2].
+/// Truncated digits have the sign of their number a, and magnitudes |a| together. The first of other digits leaves about
+/// half its unit, which is about |a| at most, and the digits behind it have no more than twice that: 4 |a| together.
+[[nodiscard]] constexpr double rounded_sums_norm_bound(const DigitRule& rule, int num_products) {
+  const double magnitudes = rule.kind == DigitKind::kTruncated ? 1.0 : 16.0;
+  return magnitudes * num_products * 0x1p-53 * kSlackUp;
+}
+
 /// Fewest anti-diagonals whose dropped products stay below 2 sqrt(k) u ||a_i|| ||b_j||, the criterion of [Mukunoki2020,
 /// algorithm 3] made deterministic; 2 l - 1 if none of fewer do.
 [[nodiscard]] inline int sufficient_diagonals(const DigitRule& rule, int l, std::int64_t k, double unit_roundoff) {

@@ -9,8 +9,8 @@
 namespace kizami::plan {
 namespace {
 
-[[nodiscard]] std::string slower(const std::string& engine, const Plan& plan) {
-  return engine + ": predicted " + short_number(plan.schedule.seconds) + " s";
+[[nodiscard]] std::string slower(const std::string& name, const Plan& plan) {
+  return name + ": predicted " + short_number(plan.schedule.seconds) + " s";
 }
 
 }  // namespace
@@ -25,18 +25,20 @@ void Cheapest::wants_workspace(std::string_view engine, std::size_t needed) {
 }
 
 void Cheapest::refuses(std::string_view engine, const std::string& reason) {
-  refusals_.push_back(std::string(engine) + ": " + reason);
-  reasons_ += "; " + refusals_.back();
+  std::string refusal = std::string(engine) + ": " + reason;
+  if (std::find(refusals_.begin(), refusals_.end(), refusal) != refusals_.end()) return;  // of another candidate
+  reasons_ += "; " + refusal;
+  refusals_.push_back(std::move(refusal));
 }
 
-void Cheapest::offers(std::string_view engine, Plan candidate) {
+void Cheapest::offers(std::string_view name, Plan candidate) {
   if (best_.has_value() && best_->schedule.seconds <= candidate.schedule.seconds) {
-    refusals_.push_back(slower(std::string(engine), candidate));
+    refusals_.push_back(slower(std::string(name), candidate));
     return;
   }
-  if (best_.has_value()) refusals_.push_back(slower(best_engine_, *best_));
+  if (best_.has_value()) refusals_.push_back(slower(best_name_, *best_));
   best_ = std::move(candidate);
-  best_engine_ = engine;
+  best_name_ = name;
 }
 
 Status Cheapest::take(Plan& plan, Scheme scheme) && {

@@ -25,7 +25,8 @@ class Cheapest {
   void wants_workspace(std::string_view engine, std::size_t needed);
   void refuses(std::string_view engine, const std::string& reason);
   /// A plan with its predicted seconds. Of equally quick ones the first is taken.
-  void offers(std::string_view engine, Plan candidate);
+  /// @param name of the engine, and what tells its candidates apart
+  void offers(std::string_view name, Plan candidate);
   /// Makes the quickest candidate the plan; the refusals become those of all engines, whatever comes of it.
   /// @status kWorkspaceTooSmall: an engine would do with a larger limit; kUnsupported: no engine, with the reason of
   ///         each
@@ -37,7 +38,7 @@ class Cheapest {
   std::string reasons_;
   std::size_t least_ = 0;  ///< workspace, over the engines that want more than the limit; 0: none does
   std::optional<Plan> best_;
-  std::string best_engine_;
+  std::string best_name_;
 };
 
 }  // namespace kizami::plan

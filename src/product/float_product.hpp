@@ -106,16 +106,19 @@ class FloatEngine {
   return count;
 }
 
-/// The error terms of a description whose operands are split into num_parts parts that are rounded to nearest.
-[[nodiscard]] constexpr num::EcErrorTerms error_terms(const FloatProductDesc& desc, int num_parts) {
+/// The error terms of a description whose operands are split into num_parts parts.
+[[nodiscard]] constexpr num::EcErrorTerms error_terms(const FloatProductDesc& desc, int num_parts,
+                                                      RoundingMode rounding = RoundingMode::kNearestEven) {
   const int bits = num::significand_bits(desc.type);
   num::EcErrorTerms terms;
   terms.core = desc.core;
   terms.k_interval = desc.k_interval;
   terms.intervals_promoted = desc.intervals_promoted;
   terms.num_sums = desc.num_sums;
-  terms.split_remainder = num::split_remainder(bits, num_parts);
-  const auto magnitude = [&](int i, int j) { return num::part_magnitude(bits, i) * num::part_magnitude(bits, j); };
+  terms.split_remainder = num::split_remainder(bits, num_parts, rounding);
+  const auto magnitude = [&](int i, int j) {
+    return num::part_magnitude(bits, i, rounding) * num::part_magnitude(bits, j, rounding);
+  };
   bool is_taken[num::kMaxParts][num::kMaxParts] = {};
   for (int q = 0; q < desc.num_sums; ++q) {
     const FloatSum& sum = desc.sums[static_cast<std::size_t>(q)];

@@ -50,6 +50,7 @@ struct Window {
   std::int64_t a_first = 0;
   std::int64_t b_first = 0;
   std::int64_t k = 0;
+  bool is_added = false;  ///< to the plane of the window before it; else it begins a plane of C
 };
 /// Windows of one ProductDesc at most.
 inline constexpr int kMaxWindows = 32;
@@ -65,8 +66,9 @@ inline constexpr std::int64_t kWindowPad = 128;
 ///         zero; row strides are multiples of kPadBytes and every row starts on a boundary of kPadBytes bytes.
 /// Floating-point planes come with windows. @range their sums lie within INT32, of FP8 within 2^24; those of any exact_k elements
 ///         within 2^24, of FP8 within what num::hopper_tensor_core() sums exactly
-/// With windows product l is that of windows[l] instead, k is the longest of them, and the epilogue is kStoreAcc.
-/// Engines balance best what comes in the order of falling k.
+/// With windows plane l of C is instead the sum of those windows that share it, k is the longest of them, and the
+/// epilogue is kStoreAcc. @range windows of a plane have at most kBlockMaxI8 elements of k together; floating-point
+/// planes have one each. Engines balance best planes in the order of falling k.
 struct ProductDesc {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -84,7 +86,7 @@ struct ProductDesc {
   /// floating-point formats: elements of k that one FP32 sum holds exactly, a power of two >= 64
   std::int64_t exact_k = 0;
   float allowance = 0;  ///< kCompare: of one unit of acc; one plane and k >= 1
-  int num_windows = 0;  ///< 0, or num_products
+  int num_windows = 0;  ///< 0, or at least num_products: as many of them begin a plane
   std::array<Window, kMaxWindows> windows{};
 };
 

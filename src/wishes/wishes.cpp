@@ -149,6 +149,8 @@ constexpr Wish kWishes[] = {
         "scheme ec: remainders are multiplied by 2^this before they are rounded; -1 leaves it to the variant"),
     either<kFlag, &Policy::ec, &Ec::keep_small_term>("keep_small_term",
                                                      "scheme ec: take the product of the two small parts, too"),
+    either<kFlag, &Policy::ec, &Ec::truncate_parts>("truncate_parts",
+                                                    "scheme ec: the parts of a split are cut, not rounded to nearest"),
     either<kFlag, &Policy::ec, &Ec::karatsuba>(
         "karatsuba",
         "scheme ec: complex products by three real ones; the imaginary part cancels, so in gauge norm only"),
@@ -168,7 +170,15 @@ constexpr Wish kWishes[] = {
     word<&Policy::slices, &Slicing::format>("slice_format", "scheme ozaki1: what holds a slice"),
     word<&Policy::slices, &Slicing::split>("slice_split", "scheme ozaki1: how a number becomes digits"),
     word<&Policy::slices, &Slicing::sums>("slice_sums",
-                                          "scheme ozaki1: how products share accumulators. Never changes a bit"),
+                                          "scheme ozaki1: how products are added up. Never changes a bit, but for "
+                                          "rounded"),
+    number<0, kMaxSliceBlockLines, &Policy::slices, &Slicing::block_lines>(
+        "slice_block",
+        "scheme ozaki1: lines of the larger operand in one block; 0 is one block, with slice_sums blocked as measured"),
+    number<0, kMaxSliceStreams, &Policy::slices, &Slicing::num_streams>(
+        "slice_streams",
+        "scheme ozaki1, in device memory: streams that take blocks in turn; 0 is one, with slice_sums blocked as "
+        "measured"),
     either<kLineOrMatrix, &Policy::slices, &Slicing::one_scale>(
         "slice_scale",
         "scheme ozaki1: one power of two for each line, or for a whole matrix, which needs slices by name"),

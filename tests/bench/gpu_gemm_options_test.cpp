@@ -82,7 +82,7 @@ TEST(GpuGemmOptions, WithoutAny) {
 TEST(GpuGemmOptions, BadOnesAreRefusedBeforeTheDevice) {
   const std::vector<std::vector<const char*>> bad = {{"--engine", "fast"},
                                                      {"--engine", "ozaki1"},
-                                                     {"--engine", "ozaki1/7/streams2"},
+                                                     {"--engine", "ozaki1/7/streamed2"},
                                                      {"--op", "xy"},
                                                      {"--batch", "0"},
                                                      {"--phi", "wide"},

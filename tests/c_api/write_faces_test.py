@@ -40,9 +40,9 @@ def main():
     if status != 0:
         found.append(f"{output}run tools/write_faces.py")
     for what, answer, wanted in [
-        ("an enumerator without a name", changed(source, "policy.hpp", "  kTile, ", "  kNew,\n  kTile, "), "EngineName has 9"),
+        ("an enumerator without a name", changed(source, "policy.hpp", "  kTile, ", "  kNew,\n  kTile, "), "EngineName has 10"),
         ("an enum that no face has", changed(source, "policy.hpp", "enum class Gauge", "enum class Gouge"), "Gouge is not known"),
-        ("another name", changed(source, "policy.hpp", '"hopper",  "tc_model"', '"blackwell",  "tc_model"'), "kizami.h"),
+        ("another name", changed(source, "policy.hpp", '"hopper", "tc_model"', '"blackwell", "tc_model"'), "kizami.h"),
         *[(f"{face} by hand", changed(source, face, "KIZAMI_ENGINE_TILE = 7", "KIZAMI_ENGINE_TILE = 8"), face) for face in FACES],
     ]:
         if answer[0] == 0 or wanted not in answer[1]:

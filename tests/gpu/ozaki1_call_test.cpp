@@ -75,11 +75,73 @@ TEST_F(Ozaki1Call, OfOddShapes) {
 }
 
 TEST_F(Ozaki1Call, OfEveryGrouping) {
-  for (const char* sums : {"pairs", "grouped", "concatenated", "blocked"}) {
+  for (const char* sums : {"pairs", "grouped", "concatenated", "blocked", "rounded"}) {
     for (const char* line : {"d nn 150x140x700 slices=7", "z nn 70x140x300 slices=9", "d nn 40x50x66000 slices=7",
                              "d nn 4200x20x300 slices=5"})
       expect_bits_on_all(std::string(line) + " sums=" + sums);
   }
+}
+
+TEST_F(Ozaki1Call, InBlocksOfLinesByStreams) {
+  for (const char* blocks : {"slice_block=64 slice_streams=1", "slice_block=100 slice_streams=2",
+                             "slice_block=33 slice_streams=8", "slice_block=1000 slice_streams=3"}) {
+    for (const char* line : {"d nn 150x440x700 slices=7", "z tn 370x140x300 slices=9", "s nt 40x250x66000 slices=7",
+                             "d nn 700x20x300 slices=5 a=2 b=-1 layout=row", "d nn 90x333x200 slices=-1",
+                             "c nn 300x41x70 slices=4 gauge=norm form=enlarged A=randn,nan@middle"})
+      expect_bits_on_all(std::string(line) + " sums=blocked " + blocks);
+  }
+}
+
+/// Kernels of a captured call.
+std::size_t count_kernels(const std::string& line, EngineName engine) {
+  Case c = sliced_case(line);
+  c.policy.engine = engine;
+  const check::Operands<double> host(c, api_test::kThreads);
+  const DeviceOperands<double> x(host);
+  const Plan plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy).value();
+  const DeviceArray<std::byte> workspace(plan.workspace_bytes());
+  cudaStream_t stream = nullptr;
+  gpu_test::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  gpu_test::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
+  const Status status = enqueue<double>(c, plan, x, workspace, 1.0, 0.0, stream);
+  EXPECT_TRUE(status.ok()) << status.reason();
+  cudaGraph_t graph = nullptr;
+  gpu_test::check(cudaStreamEndCapture(stream, &graph), "end of capture");
+  std::size_t count = 0;
+  gpu_test::check(cudaGraphGetNodes(graph, nullptr, &count), "nodes");
+  std::vector<cudaGraphNode_t> nodes(count);
+  gpu_test::check(cudaGraphGetNodes(graph, nodes.data(), &count), "nodes");
+  std::size_t kernels = 0;
+  for (cudaGraphNode_t node : nodes) {
+    cudaGraphNodeType type{};
+    gpu_test::check(cudaGraphNodeGetType(node, &type), "a node");
+    kernels += type == cudaGraphNodeTypeKernel ? 1 : 0;
+  }
+  gpu_test::check(cudaGraphDestroy(graph), "graph");
+  gpu_test::check(cudaStreamDestroy(stream), "stream");
+  return kernels;
+}
+
+// Sums are the same bits, so launches tell the ways apart: of 28 products, the library makes each in one, and in 7 those
+// of anti-diagonals side by side; engine hopper makes all in one. An FP64 sum has each product, and its addition, by
+// itself.
+TEST_F(Ozaki1Call, LaunchesWhatItsSumsSay) {
+  const auto count = [](const char* sums, EngineName engine) {
+    return count_kernels(std::string("d nn 1024x1024x1024 slices=7 slice_split=truncated sums=") + sums, engine);
+  };
+  constexpr auto kLt = EngineName::kCublasLt;
+  const std::size_t pairs = count("pairs", kLt);
+  EXPECT_EQ(count("grouped", kLt), pairs);
+  EXPECT_EQ(count("concatenated", kLt), pairs - 21);
+  EXPECT_EQ(count("rounded", kLt), pairs + 27);
+  EXPECT_EQ(count("blocked slice_block=512", kLt), pairs + 28 + 1);
+  constexpr auto kHopper = EngineName::kHopper;
+  const std::size_t one = count("pairs", kHopper);
+  EXPECT_EQ(one, pairs - 27);
+  EXPECT_EQ(count("grouped", kHopper), one);
+  EXPECT_EQ(count("concatenated", kHopper), one);
+  EXPECT_EQ(count("blocked slice_block=512", kHopper), one + 2);
+  EXPECT_EQ(count("rounded", kHopper), one + 2 * 27);
 }
 
 TEST_F(Ozaki1Call, FusedInOneLaunch) {

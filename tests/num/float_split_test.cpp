@@ -15,6 +15,7 @@ namespace kizami::num {
 namespace {
 
 constexpr RoundingMode kNearestModes[] = {RoundingMode::kNearestEven, RoundingMode::kNearestAway};
+constexpr RoundingMode kModes[] = {RoundingMode::kNearestEven, RoundingMode::kNearestAway, RoundingMode::kTowardZero};
 
 template <class F>
 double joined(const std::array<F, kMaxParts>& parts, const FloatSplit& split) {
@@ -30,10 +31,12 @@ void expect_within_bounds(float x, const FloatSplit& split) {
   const auto parts = split_number<F>(static_cast<double>(x), split);
   const double magnitude = std::abs(static_cast<double>(x));
   const double error = std::abs(static_cast<double>(x) - joined(parts, split));
-  ASSERT_LE(error, split_remainder(F::kSignificandBits, split.num_parts) * magnitude) << std::hexfloat << x;
+  ASSERT_LE(error, split_remainder(F::kSignificandBits, split.num_parts, split.rounding) * magnitude)
+      << std::hexfloat << x;
   for (int q = 0; q < split.num_parts; ++q) {
     const double part = std::abs(parts[static_cast<std::size_t>(q)].to_double());
-    ASSERT_LE(std::ldexp(part, -q * split.remainder_shift), part_magnitude(F::kSignificandBits, q) * magnitude)
+    ASSERT_LE(std::ldexp(part, -q * split.remainder_shift),
+              part_magnitude(F::kSignificandBits, q, split.rounding) * magnitude)
         << std::hexfloat << x << " part " << q;
   }
 }
@@ -96,7 +99,7 @@ TEST(FloatSplit, SampledFp32PatternsKeepTheBounds) {
     const std::uint32_t bits = random();
     const float any = bit_cast<float>(bits);
     if (std::isfinite(any) && std::abs(any) >= 0x1p-100F && std::abs(any) < 0x1p127F) {
-      for (const RoundingMode rounding : kNearestModes) {
+      for (const RoundingMode rounding : kModes) {
         expect_within_bounds<Tf32>(any, {rounding, 1, 0});
         expect_within_bounds<Tf32>(any, {rounding, 2, 0});
         expect_within_bounds<Tf32>(any, {rounding, 2, 11});
@@ -111,6 +114,8 @@ TEST(FloatSplit, SampledFp32PatternsKeepTheBounds) {
     expect_within_bounds<Fp16>(x, {RoundingMode::kNearestEven, 2, 0});
     expect_within_bounds<Fp16>(std::ldexp(x, -11), {RoundingMode::kNearestEven, 2, 11});
     expect_within_bounds<Fp16>(x, {RoundingMode::kNearestAway, 1, 0});
+    expect_within_bounds<Fp16>(std::ldexp(x, -11), {RoundingMode::kTowardZero, 2, 11});
+    expect_within_bounds<Fp16>(x, {RoundingMode::kTowardZero, 1, 0});
   }
 }
 
@@ -152,6 +157,10 @@ TEST(FloatSplit, BoundsAreSharp) {
   };
   EXPECT_EQ(worst({RoundingMode::kNearestEven, 2, 0}, Fp16{}), split_remainder(11, 2));
   EXPECT_GE(worst({RoundingMode::kNearestEven, 2, 0}, Bf16{}), 0.99 * split_remainder(8, 2));
+  // Cut, the last two of 24 bits are lost at most; of BF16 nearly a unit of the second part.
+  constexpr RoundingMode kCut = RoundingMode::kTowardZero;
+  EXPECT_EQ(worst({kCut, 2, 0}, Fp16{}), 0.75 * split_remainder(11, 2, kCut));
+  EXPECT_GE(worst({kCut, 2, 0}, Bf16{}), 0.99 * split_remainder(8, 2, kCut));
 }
 
 }  // namespace

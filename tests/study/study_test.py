@@ -8,23 +8,40 @@ import cli_support
 from cli_support import BAD_INPUT, OUTPUT, USAGE, CliTest
 
 FILES = ["figure_1.csv", "figure_2.csv", "figure_3.csv", "figure_6.csv", "figure_7.csv", "figure_8.csv", "study.md", "table_1.csv"]
-DEVICE_FILES = ["figure_1_device.csv", "figure_8_device.csv", "figure_9.csv", "figure_9_relative.csv"]
+SPEED_FILES = ["figure_9.csv", "figure_9_relative.csv"]
+ERROR_FILES = ["figure_1_device.csv", "figure_2_device.csv", "figure_3_device.csv", "figure_8_device.csv"]
 
 
-def record(who, shape, data, tflops=1.0, error=1e-7, frobenius_error=2e-7, ops="nn"):
+def record(who, shape, data, tflops=1.0, ops="nn"):
     """A line of bench_gpu_ec, of a device whose FP32 cores reach 20 TFLOPS."""
     return {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "fp32_peak_tflops": 20.0, "driver": "1.2", "case": f"s {ops} {shape} {data}",
-            "who": who, "plan": "", "tflops": tflops, "error": error, "frobenius_error": frobenius_error}
+            "who": who, "plan": "", "tflops": tflops, "error": -1, "frobenius_error": -1}
 
 
 def device_records():
-    """FP16 at three times the peak, TF32 below it and slower than native at n = 256; FP16 errs half as much as native, TF32 thrice."""
-    speed = {"native": (10, 10), "ec_f16": (12, 60), "ec_tf32": (5, 15), "cublas_tf32": (30, 50)}
-    lines = [record(who, f"{n}x{n}x{n}", "normal", tflops=tflops[at], error=-1, frobenius_error=-1)
-             for who, tflops in speed.items() for at, n in enumerate((256, 512))]
-    for data in ("uniform", "exp_rand:-15:15"):
-        for who, error in (("native", 2e-7), ("ec_f16", 1e-7), ("ec_tf32", 6e-7)):
-            lines += [record(who, f"16x16x{k}", data, frobenius_error=error) for k in (512, 2048)]
+    """Ours: FP16 at three times the peak, TF32 below it and slower than native at n = 256; of the document halfhalf faster at both, tf32tf32 at none."""
+    speed = {"native": (10, 10), "ec_f16": (12, 60), "ec_tf32": (5, 15), "halfhalf": (11, 30), "tf32tf32": (3, 9), "cublas_tf32": (30, 50)}
+    return [record(who, f"{n}x{n}x{n}", "normal", tflops=tflops[at]) for who, tflops in speed.items() for at, n in enumerate((256, 512))]
+
+
+def error_record(who, a, b, errors, k=(16, 65536)):
+    """A line of bench_gpu_ec_errors."""
+    return {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "driver": "1.2", "a": a, "b": b, "who": who, "seeds": 8,
+            "k": list(k), "frobenius_error": list(errors), "error": [1e-7] * len(k)}
+
+
+def error_records():
+    """As the document has it, but for halfhalf in uniform data, which errs three times as much as FP32."""
+    at_16 = {"fp32_chain": 1e-7, "native": 1e-7, "fp16": 2e-4, "markidis": 5e-8, "markidis_cut": 2e-7, "feng": 5e-8, "feng_fp32_reference": 9e-8, "halfhalf": 6e-8,
+             "halfhalf_outside": 6e-8, "halfhalf_small_term": 6e-8, "tf32tf32": 7e-8, "scaled": 6e-8, "ec": 6e-8, "markidis_mma_rn": 6e-8, "markidis_mma_rz": 1e-7}
+    at_last = at_16 | {"fp32_chain": 4e-6, "markidis": 2e-4, "markidis_cut": 2e-4, "feng": 2e-4, "feng_fp32_reference": 2e-4, "fp16": 3e-4, "halfhalf": 12e-6,
+                       "halfhalf_outside": 12e-6, "halfhalf_small_term": 12e-6, "tf32tf32": 1e-6, "scaled": 5e-7, "ec": 5e-7, "markidis_mma_rn": 5e-6, "markidis_mma_rz": 3e-4}
+    lines = [error_record(who, data, data, (at_16[who], at_last[who])) for data in ("uniform:-1:1", "uniform") for who in at_16]
+    lines += [error_record(who, "uniform:-8:8", "uniform:-8:8", errors)
+              for who, errors in {"fp32_chain": (1e-7, 4e-6), "fp32_chain_masked": (1e-7, 5e-6), "markidis": (5e-8, 2e-4)}.items()]
+    for of_b, halfhalf in (("-15:15", 2e-6), ("-35:-15", 3e-5), ("-45:-35", None)):
+        for who, last in (("fp32_chain", 4e-6), ("halfhalf", halfhalf), ("tf32tf32", 1e-6), ("ec", 5e-7)):
+            lines.append(error_record(who, "exp_rand:-15:15", f"exp_rand:{of_b}", (1e-7, last)))
     return lines
 
 
@@ -70,7 +87,8 @@ class StudyTest(CliTest):
         self.assertEqual(self.names(), FILES)
         summary = (self.dir / "study.md").read_text()
         self.assertIn(claims, summary)
-        self.assertIn("Figure 9 (speed) and errors on a device are missing: `bench_gpu_ec`", summary)
+        self.assertIn("figure 9 (speed): missing: `bench_gpu_ec` measures it, and `--gpu-results` takes what it prints", summary)
+        self.assertIn("errors on a device: missing: `bench_gpu_ec_errors` measures it, and `--gpu-errors` takes what it prints", summary)
         verdicts = {}
         for line in claims.splitlines()[2:]:
             _, place, claim, verdict, found, _ = (field.strip() for field in line.split("|"))
@@ -84,6 +102,13 @@ class StudyTest(CliTest):
         self.assertEqual(verdicts["table 1", "lengths and probabilities by the deciding bits"], "reproduced")
         self.assertEqual(verdicts["section 4.1", "for exp_rand(-15, 15) both halfhalf parts are normal numbers"], "refuted")
         self.assertEqual(verdicts["figure 8, right", "halfhalf is wrong"], "reproduced")
+        # Operands have all bits of FP32, so the masked ones are others.
+        masked = {row["error"] for row in self.rows("figure_2.csv") if row["k"] == "16" and row["series"].startswith("FP32 chain")}
+        self.assertEqual(len(masked), 2)
+        # Feng's split is Markidis' as the document rounds it, and another one than that which cuts.
+        first = {row["series"]: row["error"] for row in self.rows("figure_1.csv") if row["k"] == "16" and row["data"] == "uniform(-1, 1)"}
+        self.assertEqual(first["Feng"], first["Markidis"])
+        self.assertLess(float(first["Feng"]), float(first["Markidis, parts cut"]))
         expected = [row for row in self.rows("table_1.csv") if row["l0"] == "expected"]
         self.assertEqual([(row["length"], row["probability"]) for row in expected], [("22.75", "RN"), ("22.75", "RNA"), ("22.5", "last bit masked")])
         figure = self.rows("figure_1.csv")
@@ -101,46 +126,72 @@ class StudyTest(CliTest):
         for name in FILES:
             self.assertEqual((self.dir / "one" / name).read_bytes(), (self.dir / "two" / name).read_bytes(), name)
 
-    def study_of_device(self, lines):
-        (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return "sgemm", "--max-k", 256, "--seeds", 1, "--gpu-results", "gpu.jsonl"
+    def study_of_device(self, lines, errors=()):
+        options = ()
+        for option, name, records in (("--gpu-results", "gpu.jsonl", lines), ("--gpu-errors", "errors.jsonl", errors)):
+            if records is None:
+                continue
+            (self.dir / name).write_text("".join(json.dumps(line) + "\n" for line in records))
+            options += (option, name)
+        return "sgemm", "--max-k", 256, "--seeds", 1, *options
+
+    def claims_at(self, summary, place):
+        return [line.split("|")[3].strip() for line in summary.splitlines() if line.startswith(f"| {place} |")]
 
     def test_device(self):
-        replaced = record("ec_f16", "512x512x512", "normal", tflops=1)
+        replaced = [record("ec_f16", "512x512x512", "normal", tflops=1), error_record("halfhalf", "uniform:-1:1", "uniform:-1:1", (9, 9))]
         left_out = [record("ec_f16", "512x512x512", "uniform", tflops=999), record("ec_f16", "512x512x512", "normal", tflops=999, ops="nt"),
-                    record("ec_f16", "64x64x2048", "uniform", frobenius_error=9)]
-        self.succeed(*self.study_of_device([replaced] + device_records() + left_out), timeout=280)
-        self.assertEqual(self.names(), sorted(FILES + DEVICE_FILES + ["gpu.jsonl"]))
+                    record("ec_f16", "64x64x2048", "normal")]
+        self.succeed(*self.study_of_device(replaced[:1] + device_records() + left_out, replaced[1:] + error_records()), timeout=280)
+        self.assertEqual(self.names(), sorted(FILES + SPEED_FILES + ERROR_FILES + ["table_2.csv", "gpu.jsonl", "errors.jsonl"]))
         speed = {(row["series"], row["n"]): row["tflops"] for row in self.rows("figure_9.csv")}
-        self.assertEqual(len(speed), 8)
-        self.assertEqual(speed["scaled (FP16)", "512"], "60")
+        self.assertEqual(len(speed), 12)
+        self.assertEqual((speed["scaled (FP16)", "512"], speed["halfhalf", "512"]), ("60", "30"))
         relative = {(row["series"], row["n"]): row["share_of_fp32_peak"] for row in self.rows("figure_9_relative.csv")}
         self.assertEqual(relative["scaled (FP16)", "512"], "3")
-        errors = self.rows("figure_8_device.csv")
-        self.assertEqual({row["data"] for row in errors}, {"exp_rand(-15, 15)"})
-        self.assertEqual([row["error"] for row in self.rows("figure_1_device.csv") if row["series"] == "scaled (FP16)"], ["1e-07", "1e-07"])
+        self.assertEqual({row["data"] for row in self.rows("figure_8_device.csv")},
+                         {f"exp_rand(-15, 15) x {of_b}" for of_b in ("(-15, 15)", "(-35, -15)", "(-45, -35)")})
+        halfhalf = [row["error"] for row in self.rows("figure_1_device.csv") if row["series"] == "halfhalf" and row["data"] == "uniform(-1, 1)"]
+        self.assertEqual(halfhalf, ["6e-08", "1.2e-05"])
+        self.assertEqual({row["series"] for row in self.rows("figure_3_device.csv")},
+                         {"FP32 chain (SIMT)", "FP32 (cuBLAS)", "Markidis, Hopper", "mma_rn", "mma_rz"})
+        table = {row["implementation"]: row for row in self.rows("table_2.csv") if row["implementation"]}
+        self.assertEqual(table["cutlass_fp16fp16"], {"implementation": "cutlass_fp16fp16", "ours": "halfhalf", "tensor_core": "FP16", "corrected": "yes",
+                                                     "error_k_1024": "", "error_k_65536": "1.2e-05", "tflops": "30.0"})
         summary = (self.dir / "study.md").read_text()
-        self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", summary)
-        claims = [line.split("|")[1:-1] for line in summary.splitlines() if "figure 9 |" in line or ", device |" in line]
-        verdicts = [(place.strip(), verdict.strip()) for place, _, verdict, _ in claims]
-        # Faster: FP16 at both sizes, TF32 at one of two. TFLOPS printed of an A100. Errors: 0.5 and 3 times.
-        self.assertEqual(verdicts, [("figure 9", "reproduced"), ("figure 9", "refuted"), ("figure 9", "other hardware"), ("figure 9", "other hardware"),
-                                    ("figure 1, device", "reproduced"), ("figure 1, device", "refuted"),
-                                    ("figure 8, device", "reproduced"), ("figure 8, device", "refuted")])
+        self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc, 8 seeds", summary)
+        # Of the document halfhalf is faster at both sizes and tf32tf32 at none, TFLOPS are printed of an A100; of ours TF32 is at one of two.
+        self.assertEqual(self.claims_at(summary, "figure 9"), ["reproduced", "refuted", "other hardware", "other hardware"])
+        self.assertEqual(self.claims_at(summary, "figure 9, ours"), ["reproduced", "refuted"])
+        self.assertEqual(self.claims_at(summary, "figure 1, device"), ["refuted", "surpassed"])  # halfhalf, tf32tf32
+        self.assertEqual(self.claims_at(summary, "section 3.1, device"), ["reproduced"])
+        self.assertEqual(self.claims_at(summary, "section 2.2, device"), ["reproduced", "reproduced"])
+        self.assertEqual(self.claims_at(summary, "figure 2, device"), ["reproduced"])
+        self.assertEqual(self.claims_at(summary, "figure 3, device"), ["reproduced", "reproduced"])
+        for place, verdict in (("left", "reproduced"), ("centre", "reproduced"), ("right", "reproduced")):
+            self.assertEqual(self.claims_at(summary, f"figure 8, {place}, device"), [verdict])
 
     def test_refusals_of_device_results(self):
-        def refuse(lines, says):
-            self.expect_error(BAD_INPUT, *self.study_of_device(lines), says=says)
+        def refuse(lines, says, errors=None):
+            self.expect_error(BAD_INPUT, *self.study_of_device(lines, errors), says=says)
 
         refuse([], says="gpu.jsonl: no record of FP32 (cuBLAS) for figure_9")
         refuse([line for line in device_records() if line["who"] != "ec_tf32"], says="no record of scaled_tf32 (TF32) for figure_9")
-        refuse([line for line in device_records() if "exp_rand" not in line["case"]], says="no record of FP32 (cuBLAS) for figure_8_device")
+        refuse([line for line in device_records() if line["who"] != "halfhalf"], says="no record of halfhalf for figure_9")
         refuse([record("ec_f8", "16x16x16", "uniform")], says="gpu.jsonl, line 1: who = 'ec_f8' is not known")
         refuse(device_records()[:1] + [record("native", "16x16", "uniform")], says="gpu.jsonl, line 2: case = 's nn 16x16 uniform', must be as")
         refuse([{"case": "s nn 16x16x16 uniform"}], says="gpu.jsonl, line 1: ")
+        refuse(None, errors=[], says="errors.jsonl: no record of FP32 chain (SIMT) for figure_1_device, uniform(-1, 1)")
+        refuse(None, errors=[line for line in error_records() if line["who"] != "markidis_mma_rn"],
+               says="errors.jsonl: no record of mma_rn for figure_3_device, uniform(-1, 1)")
+        refuse(None, errors=[error_record("half", "uniform", "uniform", (1, 1))], says="errors.jsonl, line 1: who = 'half' is not known")
+        refuse(None, errors=[error_record("feng", "uniform", "uniform", (1,))],
+               says="errors.jsonl, line 1: k, frobenius_error and error must have as many values as each other")
+        refuse(None, errors=[{"who": "feng"}], says="errors.jsonl, line 1: ")
         (self.dir / "gpu.jsonl").write_text("{\n")
         self.expect_error(BAD_INPUT, "sgemm", "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: ")
         self.expect_error(BAD_INPUT, "sgemm", "--gpu-results", "absent.jsonl", says="absent.jsonl: cannot be opened")
+        self.expect_error(BAD_INPUT, "sgemm", "--gpu-errors", "absent.jsonl", says="absent.jsonl: cannot be opened")
 
     def study_of_tiles(self, lines):
         (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -312,8 +363,8 @@ class StudyTest(CliTest):
 
         # Native before what runs beside it, as the programs print it; at 1024 a second run.
         lines = [record("d", "native", 1024, 20), record("d", "native", 8192, 50)]
-        lines += [record("d", f"ozaki1/7/truncated/{sums}", n, tflops) for sums, tflops in (("grouped", 10), ("concatenated", 25), ("blocked", 15)) for n in (1024, 8192)]
-        lines += [record("d", "ozaki1/3", 8192, 190), record("d", "ozaki1/7/truncated/grouped/streams2", 8192, 16)]
+        lines += [record("d", f"ozaki1/7/truncated/{sums}", n, tflops) for sums, tflops in (("rounded", 8), ("pairs", 11), ("grouped", 10), ("concatenated", 25), ("blocked", 15)) for n in (1024, 8192)]
+        lines += [record("d", "ozaki1/3", 8192, 190), record("d", "ozaki1/7/truncated/blocked/block4096/streams2", 8192, 16), record("d", "ozaki1/7/truncated/blocked/hopper", 8192, 99)]
         lines += [record("d", "native", 1024, 80), record("d", "ozaki1/4", 1024, 40)]
         for n, forms in ((1024, (30, 10, 20)), (8192, (45, 50, 40))):
             lines += [record("z", who, n, tflops) for who, tflops in zip(("native", "ozaki1/7/truncated/karatsuba", "ozaki1/7/truncated/enlarged"), forms)]
@@ -321,11 +372,13 @@ class StudyTest(CliTest):
         (self.dir / "measured.jsonl").write_text(self.journal)
         (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         claims = self.succeed("ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", timeout=280)
-        verdicts = [(line.split("|")[2].strip(), line.split("|")[3].strip(), line.split("|")[4].strip()) for line in claims.splitlines()[2:]][-5:]
+        verdicts = [(line.split("|")[2].strip(), line.split("|")[3].strip(), line.split("|")[4].strip()) for line in claims.splitlines()[2:]][-7:]
         self.assertEqual(verdicts, [
             ("EF_S is up to 2.2 times as fast as EF for small matrices", "surpassed", "at most 2.50 times (n = 1024)"),
             ("EF_L is up to 1.7 times as fast as EF for large matrices", "refuted",
-             "at most 1.60 times (n = 8192); one call 1.50 (n = 8192), 2 streams 1.60 (n = 8192)"),
+             "at most 1.60 times (n = 8192), ozaki1/7/truncated/blocked/block4096/streams2"),
+            ("EF is 1.15 times as fast as ozIMMU at n = 8192", "reproduced", "1.25 times"),
+            ("EF is 1 times as fast as pairs with one exact sum at n = 8192", "refuted", "0.91 times"),
             ("the enlarged matrix is faster for small, Karatsuba for large matrices", "reproduced",
              "Karatsuba from n = 8192 on; below, the enlarged matrix up to 2.00 times as fast; "
              "the full 2 x 2, written to memory, at most 0.75 times as fast as one column of it (n = 1024)"),

@@ -13,7 +13,7 @@ using kizami::Scheme;
 
 [[nodiscard]] GemmWay parse_sliced(const std::string& text) {
   const SlicedWay way = sliced_way(text);
-  if (way.num_streams > 0 || way.is_full) throw std::invalid_argument(text + " is for bench_gpu_slices");
+  if (way.is_full) throw std::invalid_argument(text + " is for bench_gpu_slices");
   return {text, way.engine, Scheme::kOzaki1, way.slices};
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forms of a product that a user makes of calls: blocks of columns in streams of their own, and a complex product as
-// that of real matrices of twice the size.
+// Forms of a product that a user makes of calls: a complex product as that of real matrices of twice the size.
 #pragma once
 
 #include <complex>
@@ -16,21 +15,13 @@
 
 namespace bench {
 
-/// A product as one or more calls. Matrices are column-major, each column behind the one before it.
+/// A product as one call. Matrices are column-major, each column behind the one before it.
 struct Form {
   /// Enqueues all in the order of the default stream.
   std::function<void(std::span<std::byte> workspace)> call;
   std::size_t workspace_bytes = 0;
-  kizami::Plan plan;  ///< of one of the calls
+  kizami::Plan plan;
 };
-
-/// Blocks that the columns of B and C are cut into.
-inline constexpr std::int64_t kColumnBlocks = 4;
-
-/// EF_L of the document: C in blocks of columns, each a call of its own, in `num_streams` streams in turn that share
-/// the memory a plan has by default. @range n: a multiple of kColumnBlocks
-[[nodiscard]] kizami::Result<Form> column_blocks(std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
-                                                 const double* b, double* c, kizami::Policy policy, int num_streams);
 
 /// [Re A, -Im A; Im A, Re A] times [Re B, -Im B; Im B, Re B], both written to memory, of which the left half of the
 /// columns is C.

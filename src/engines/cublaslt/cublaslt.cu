@@ -19,6 +19,7 @@
 #include "engines/clear_sums.hpp"
 #include "engines/cublaslt/library.hpp"
 #include "engines/cublaslt/residue_kernel.hpp"
+#include "engines/cublaslt/seconds.hpp"
 #include "engines/cublaslt/sums_kernel.hpp"
 #include "engines/desc_check.hpp"
 
@@ -26,6 +27,8 @@ namespace kizami::engines {
 namespace {
 
 using base::round_up;
+using cublaslt::kMostLines;
+using cublaslt::kRowPad;
 using product::DeviceFacts;
 using product::Epilogue;
 using product::Offer;
@@ -35,24 +38,9 @@ using product::Refusal;
 
 constexpr std::size_t kLibraryBytes = std::size_t{32} << 20;
 constexpr std::size_t kLibraryAlignment = 256;
-/// One call of the library takes at most so many lines of each operand: a single larger one is slower
-/// (docs/perf/h200_call.md).
-constexpr std::int64_t kMostLines = 8192;
-/// Planes go in one strided batch while the result of one is smaller than this many elements.
-constexpr std::int64_t kBatchedElems = std::int64_t{3072} * 3072;
-constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
-constexpr std::int64_t kRowPad = 16;
 /// C begins on a multiple of so many bytes wherever the library writes it: strides of 4 elements keep it there.
 constexpr std::uint32_t kResultAlignment = 16;
 constexpr Abilities kAbilities{.compares = false, .takes_windows = true, .takes_floats = true};
-
-/// Planes whose INT32 accumulators are held at a time.
-[[nodiscard]] int planes_together(const ProductDesc& d) {
-  const std::int64_t elems = round_up(d.m, kRowPad) * d.n;
-  if (elems >= kBatchedElems) return 1;
-  const auto fit = static_cast<std::int64_t>(kBatchBytes / 4) / std::max<std::int64_t>(elems, 1);
-  return static_cast<int>(std::clamp<std::int64_t>(fit, 1, std::max(d.num_products, 1)));
-}
 
 struct Scratch {
   std::byte* library = nullptr;
@@ -64,7 +52,7 @@ struct Scratch {
   const auto address = reinterpret_cast<std::uintptr_t>(library);
   scratch.library = library + ((kLibraryAlignment - address % kLibraryAlignment) % kLibraryAlignment);
   if (d.epilogue != Epilogue::kStoreAcc)
-    scratch.acc = carver.take<std::int32_t>(planes_together(d), d.n, round_up(d.m, kRowPad));
+    scratch.acc = carver.take<std::int32_t>(cublaslt::planes_together(d), d.n, round_up(d.m, kRowPad));
   return scratch;
 }
 
@@ -177,9 +165,9 @@ Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, c
   return {};
 }
 
-/// @range c: FP32 sums where the elements are floating-point numbers
-Status multiply(const Call& call, const std::int8_t* a, const std::int8_t* b, std::int32_t* c, std::byte* workspace,
-                product::Queue queue) {
+/// C = A^T B, or C += A^T B. @range c: FP32 sums where the elements are floating-point numbers
+Status multiply(const Call& call, const std::int8_t* a, const std::int8_t* b, std::int32_t* c, bool adds,
+                std::byte* workspace, product::Queue queue) {
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess)
     return {StatusCode::kInternal, std::string("cudaGetDevice: ") + cudaGetErrorString(error)};
@@ -194,7 +182,8 @@ Status multiply(const Call& call, const std::int8_t* a, const std::int8_t* b, st
   const float float_one = 1;
   const std::int32_t zero = 0;  // of either type
   const void* const one = call.format == SliceFormat::kInt8 ? static_cast<const void*>(&int_one) : &float_one;
-  return lt_status(lt.matmul(handle.value(), &d.operation, one, a, &d.a, b, &d.b, &zero, c, &d.c, c, &d.c, &algorithm,
+  const void* const beta = adds ? one : &zero;
+  return lt_status(lt.matmul(handle.value(), &d.operation, one, a, &d.a, b, &d.b, beta, c, &d.c, c, &d.c, &algorithm,
                              workspace, kLibraryBytes, queue),
                    "cublasLtMatmul");
 }
@@ -231,7 +220,7 @@ class CublasLtEngine final : public product::Engine {
     if (const auto handle = cublaslt_handle(facts.device); !handle.ok()) return Refusal{handle.status().reason()};
     base::Carver counter;
     static_cast<void>(carve(counter, d));
-    return Offer{.workspace_bytes = counter.bytes(), .seconds = seconds(d), .threads = 1};
+    return Offer{.workspace_bytes = counter.bytes(), .seconds = cublaslt::seconds(d), .threads = 1};
   }
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace,
@@ -253,7 +242,7 @@ class CublasLtEngine final : public product::Engine {
     if (d.num_windows > 0) return multiply_windows(d, pointers, scratch, queue);
     const std::int64_t acc_col_stride = stores_acc ? d.c_col_stride : round_up(d.m, kRowPad);
     const std::int64_t acc_plane_stride = stores_acc ? d.c_plane_stride : acc_col_stride * d.n;
-    const int together = planes_together(d);
+    const int together = cublaslt::planes_together(d);
     for (int first = 0; first < d.num_products; first += together) {
       const int count = std::min(together, d.num_products - first);
       std::int32_t* const acc =
@@ -273,7 +262,7 @@ class CublasLtEngine final : public product::Engine {
                           acc_plane_stride};
           KIZAMI_RETURN_IF_ERROR(multiply(call, pointers.a + first * d.a_plane_stride + i * d.a_row_stride,
                                           pointers.b + first * d.b_plane_stride + j * d.b_row_stride,
-                                          acc + j * acc_col_stride + i, scratch.library, queue));
+                                          acc + j * acc_col_stride + i, false, scratch.library, queue));
         }
       }
       if (stores_acc) continue;
@@ -284,52 +273,30 @@ class CublasLtEngine final : public product::Engine {
   }
 
  private:
-  /// Window by window: each has its own k.
+  /// Window by window: each has its own k, and those of a plane are added up by beta = 1.
   [[nodiscard]] static Status multiply_windows(const ProductDesc& d, const Pointers& pointers, const Scratch& scratch,
                                                product::Queue queue) {
     const std::int64_t size = product::element_bytes(d.format);
+    std::int32_t* c = static_cast<std::int32_t*>(pointers.c) - d.c_plane_stride;
     for (int l = 0; l < d.num_windows; ++l) {
       const product::Window& w = d.windows[static_cast<std::size_t>(l)];
+      if (!w.is_added) c += d.c_plane_stride;
       const std::int8_t* const a = pointers.a + (w.a_plane * d.a_plane_stride + w.a_first) * size;
       const std::int8_t* const b = pointers.b + (w.b_plane * d.b_plane_stride + w.b_first) * size;
-      std::int32_t* const c = static_cast<std::int32_t*>(pointers.c) + l * d.c_plane_stride;
-      for (std::int64_t j = 0; j < d.n; j += kMostLines) {
-        for (std::int64_t i = 0; i < d.m; i += kMostLines) {
-          const Call call{d.format,
-                          round_up(std::min(kMostLines, d.m - i), kRowPad),
-                          std::min(kMostLines, d.n - j),
-                          round_up(w.k, product::kPadBytes),
-                          d.a_row_stride,
-                          d.b_row_stride,
-                          d.c_col_stride,
-                          1,
-                          0,
-                          0,
-                          0};
-          KIZAMI_RETURN_IF_ERROR(multiply(call, a + i * d.a_row_stride * size, b + j * d.b_row_stride * size,
-                                          c + j * d.c_col_stride + i, scratch.library, queue));
-        }
-      }
+      const Call call{d.format,
+                      round_up(d.m, kRowPad),
+                      d.n,
+                      round_up(w.k, product::kPadBytes),
+                      d.a_row_stride,
+                      d.b_row_stride,
+                      d.c_col_stride,
+                      1,
+                      0,
+                      0,
+                      0};
+      KIZAMI_RETURN_IF_ERROR(multiply(call, a, b, c, w.is_added, scratch.library, queue));
     }
     return d.format == SliceFormat::kInt8 ? Status() : sums_to_int32(d, pointers.c, queue);
-  }
-
-  /// Measured rates, docs/perf/h200_call.md: products a second by size, and the pass over the accumulators.
-  [[nodiscard]] static double seconds(const ProductDesc& d) {
-    double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
-    if (d.num_windows > 0) {
-      double terms = 0;
-      for (int l = 0; l < d.num_windows; ++l) terms += static_cast<double>(d.windows[static_cast<std::size_t>(l)].k);
-      macs = static_cast<double>(d.m) * static_cast<double>(d.n) * terms;
-    }
-    const double elems = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
-    constexpr double kBytesPerSecond = 3.3e12;
-    constexpr double kLaunchSeconds = 12e-6;
-    const bool is_float = d.format != SliceFormat::kInt8;
-    const double ops_per_second = is_float ? 6.0e14 : 1.40e15;
-    const double pass_bytes = is_float ? 8.0 : d.epilogue == Epilogue::kStoreAcc ? 0.0 : 9.0;
-    return 2.0 * macs / ops_per_second + pass_bytes * elems / kBytesPerSecond +
-           kLaunchSeconds * (planes_together(d) == 1 || d.num_windows > 0 ? d.num_products : 1);
   }
 };
 

@@ -15,8 +15,8 @@
 #include "engines/hopper/current_device.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/ec_params.hpp"
-#include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
+#include "engines/shared_memory.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -213,7 +213,7 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   const EcKernel& kernel = kernel_of(form, promotion);
   const std::size_t index =
       static_cast<std::size_t>(form) * product::kNumEcPromotions + static_cast<std::size_t>(promotion);
-  static std::array<hopper::SharedMemoryGrant, std::size_t{product::kNumEcPromotions} * kNumEcForms> grants;
+  static std::array<SharedMemoryGrant, std::size_t{product::kNumEcPromotions} * kNumEcForms> grants;
   KIZAMI_RETURN_IF_ERROR(grants[index].ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
 
   EcParams params{};

@@ -11,9 +11,9 @@
 #include "engines/desc_check.hpp"
 #include "engines/hopper/current_device.hpp"
 #include "engines/hopper/product_params.hpp"
-#include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
 #include "engines/hopper/window_seconds.hpp"
+#include "engines/shared_memory.hpp"
 
 namespace kizami::engines::hopper {
 namespace {
@@ -69,12 +69,7 @@ Status launch_float_windows(const ProductDesc& d, const product::Pointers& point
   params.num_products = d.num_products;
   params.has_aligned_c = has_aligned_sums(d, pointers.c) ? 1 : 0;
   params.blocks_per_sum = static_cast<std::int32_t>(std::max<std::int64_t>(1, d.exact_k * bytes / kBlockBytes));
-  for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_windows); ++l) {
-    const product::Window& w = d.windows[l];
-    params.windows[l] = {static_cast<std::int16_t>(w.a_plane), static_cast<std::int16_t>(w.b_plane),
-                         static_cast<std::int32_t>(w.a_first * bytes), static_cast<std::int32_t>(w.b_first * bytes),
-                         static_cast<std::int32_t>(ceil_div(w.k * bytes, kBlockBytes))};
-  }
+  set_windows(d, params);
   const NumPlanes planes = num_planes_read(d);
   const MapLines a{"a",
                    pointers.a,

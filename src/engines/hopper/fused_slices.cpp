@@ -12,8 +12,8 @@
 #include "engines/desc_check.hpp"
 #include "engines/hopper/current_device.hpp"
 #include "engines/hopper/fused_slices_params.hpp"
-#include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
+#include "engines/shared_memory.hpp"
 
 namespace kizami::engines::hopper {
 namespace {

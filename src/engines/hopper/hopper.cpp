@@ -24,8 +24,8 @@
 #include "engines/hopper/fused_slices.hpp"
 #include "engines/hopper/modulus_constants.hpp"
 #include "engines/hopper/product_params.hpp"
-#include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
+#include "engines/shared_memory.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -114,8 +114,8 @@ const void* kernel_for(const FormKernels& kernels, const ProductDesc& d) {
   return nullptr;
 }
 
-hopper::SharedMemoryGrant& grant_of(HopperForm form, const ProductDesc& d) {
-  static std::array<std::array<hopper::SharedMemoryGrant, 5>, kNumHopperForms> grants;
+SharedMemoryGrant& grant_of(HopperForm form, const ProductDesc& d) {
+  static std::array<std::array<SharedMemoryGrant, 5>, kNumHopperForms> grants;
   return grants[static_cast<std::size_t>(form)][d.num_windows > 0 ? 4 : static_cast<std::size_t>(d.epilogue)];
 }
 
@@ -136,12 +136,7 @@ ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
     params.allowance = d.allowance;
     return params;
   }
-  for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_windows); ++l) {
-    const product::Window& w = d.windows[l];
-    params.windows[l] = {static_cast<std::int16_t>(w.a_plane), static_cast<std::int16_t>(w.b_plane),
-                         static_cast<std::int32_t>(w.a_first), static_cast<std::int32_t>(w.b_first),
-                         static_cast<std::int32_t>(ceil_div(w.k, 128))};
-  }
+  hopper::set_windows(d, params);
   const bool is_wide = d.epilogue == Epilogue::kStoreAcc;
   constexpr std::int64_t kStored = 16;  // residues that one store writes
   params.has_aligned_c = is_wide ? hopper::has_aligned_sums(d, pointers.c)

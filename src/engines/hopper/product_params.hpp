@@ -39,8 +39,12 @@ struct ProductParams : TileWalk {  // num_k_blocks is at least 1
   const num::RungWeight* a_weights;  ///< kCompare
   const num::RungWeight* b_weights;
   float allowance;
-  WindowPlace windows[product::kMaxWindows];  ///< of the planes, where the kernel takes windows
-  std::int32_t blocks_per_sum;                ///< floating-point planes: blocks of k that an accumulator sums exactly
+  // Where the kernel takes windows: those of plane p are windows [first_window[p], first_window[p + 1]), with
+  // plane_k_blocks[p] blocks of k together.
+  WindowPlace windows[product::kMaxWindows];
+  std::int32_t plane_k_blocks[product::kMaxWindows];
+  std::int8_t first_window[product::kMaxWindows + 1];
+  std::int32_t blocks_per_sum;  ///< floating-point planes: blocks of k that an accumulator sums exactly
 };
 static_assert(sizeof(ProductParams) <= 4096, "the limit of kernel parameters");
 
@@ -53,6 +57,23 @@ struct FormKernels {
   const void* compare;
   std::size_t shared_bytes;
 };
+
+/// The windows of a description, and which of them share a plane.
+inline void set_windows(const product::ProductDesc& d, ProductParams& params) {
+  constexpr std::int64_t kBlockBytes = 128;
+  const std::int64_t bytes = product::element_bytes(d.format);
+  int plane = -1;
+  for (int l = 0; l < d.num_windows; ++l) {
+    const product::Window& w = d.windows[static_cast<std::size_t>(l)];
+    const auto num_k_blocks = static_cast<std::int32_t>(base::ceil_div(w.k * bytes, kBlockBytes));
+    params.windows[l] = {static_cast<std::int16_t>(w.a_plane), static_cast<std::int16_t>(w.b_plane),
+                         static_cast<std::int32_t>(w.a_first * bytes), static_cast<std::int32_t>(w.b_first * bytes),
+                         num_k_blocks};
+    if (!w.is_added) params.first_window[++plane] = static_cast<std::int8_t>(l);
+    params.plane_k_blocks[plane] += num_k_blocks;
+    params.first_window[plane + 1] = static_cast<std::int8_t>(l + 1);
+  }
+}
 
 /// Whether columns of INT32 sums begin where a thread stores two at once.
 [[nodiscard]] inline bool has_aligned_sums(const product::ProductDesc& d, const void* c) {

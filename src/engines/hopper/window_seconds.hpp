@@ -10,7 +10,7 @@
 
 namespace kizami::engines::hopper {
 
-/// Blocks of `block_elems` elements of k, of all products and of the longest.
+/// Blocks of `block_elems` elements of k, of all planes and of the longest.
 struct KBlocks {
   double all = 0;
   double longest = 0;
@@ -21,10 +21,12 @@ struct KBlocks {
   };
   if (d.num_windows == 0) return {blocks(d.k) * d.num_products, blocks(d.k)};
   KBlocks sum;
+  double of_plane = 0;
   for (int l = 0; l < d.num_windows; ++l) {
-    const double of_window = blocks(d.windows[static_cast<std::size_t>(l)].k);
-    sum.all += of_window;
-    sum.longest = std::max(sum.longest, of_window);
+    const product::Window& w = d.windows[static_cast<std::size_t>(l)];
+    of_plane = blocks(w.k) + (w.is_added ? of_plane : 0.0);
+    sum.all += blocks(w.k);
+    sum.longest = std::max(sum.longest, of_plane);
   }
   return sum;
 }

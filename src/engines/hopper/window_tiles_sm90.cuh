@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tiles of windows (product.hpp), which are planes of different length: clusters take them in turn forwards and
-// backwards, so that all end at about the same time.
+// Tiles of windows (product.hpp): planes of different length, each of one window or of several, whose blocks of k come
+// one after another into the same accumulators. Clusters take tiles in turn forwards and backwards, so that all end at
+// about the same time.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +28,16 @@ struct Turns {
 template <bool kHasWindows>
 [[nodiscard]] __device__ __forceinline__ int num_blocks_of(const ProductParams& params, int plane) {
   if constexpr (kHasWindows) {
-    return params.windows[plane].num_k_blocks;
+    return params.plane_k_blocks[plane];
   } else {
     return params.num_k_blocks;
   }
 }
 template <class F, bool kHasWindows>
 [[nodiscard]] __device__ __forceinline__ StageSource stage_source(const ProductParams& params, const TilePlace& place,
-                                                                  int k_block) {
+                                                                  [[maybe_unused]] int window_at, int k_block) {
   if constexpr (kHasWindows) {
-    const WindowPlace& window = params.windows[place.plane];
+    const WindowPlace& window = params.windows[window_at];
     const int k = k_block * F::kBlockK;
     return {window.a_plane, window.a_first + k, window.b_plane, window.b_first + k};
   } else {
@@ -53,16 +54,21 @@ __device__ __forceinline__ void produce_tiles(const ProductParams& params, const
   std::uint32_t tile = turns.tile(0);
   for (std::uint32_t round = 1; tile < num_tiles; tile = turns.tile(round++)) {
     const TilePlace place = place_of<F>(tile, params);
-    const int num_k_blocks = num_blocks_of<kHasWindows>(params, place.plane);
+    const int first_window = kHasWindows ? params.first_window[place.plane] : 0;
+    const int end_window = kHasWindows ? params.first_window[place.plane + 1] : 1;
 #pragma unroll 1
-    for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
-      const std::uint32_t full = full_at + ring.stage * 8;
-      barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
-      barrier_arrive_expect(full, F::kStageBytes);
-      copy_stage<F, kOrder>(params.a_map, params.b_map, place, rank,
-                            stage_source<F, kHasWindows>(params, place, k_block), ring_at + ring.stage * F::kStageBytes,
-                            full);
-      ring.next();
+    for (int window = first_window; window < end_window; ++window) {
+      const int num_k_blocks = kHasWindows ? params.windows[window].num_k_blocks : params.num_k_blocks;
+#pragma unroll 1
+      for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
+        const std::uint32_t full = full_at + ring.stage * 8;
+        barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
+        barrier_arrive_expect(full, F::kStageBytes);
+        copy_stage<F, kOrder>(params.a_map, params.b_map, place, rank,
+                              stage_source<F, kHasWindows>(params, place, window, k_block),
+                              ring_at + ring.stage * F::kStageBytes, full);
+        ring.next();
+      }
     }
   }
 }

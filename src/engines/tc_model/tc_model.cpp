@@ -10,6 +10,7 @@
 #include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
+#include "engines/float_desc_check.hpp"
 #include "kizami/formats.hpp"
 
 namespace kizami::engines {
@@ -37,44 +38,14 @@ constexpr int kAllZero = -4096;
 [[nodiscard]] bool is_supported(RoundingMode rounding) { return rounding != RoundingMode::kNearestAway; }
 
 std::optional<std::string> why_refused(const FloatProductDesc& d) {
-  const auto out_of_range = [](const char* name, std::int64_t value, const char* limit) {
-    return std::optional(std::string(name) + " = " + std::to_string(value) + ", must be " + limit);
-  };
-  if (d.m < 0) return out_of_range("m", d.m, ">= 0");
-  if (d.n < 0) return out_of_range("n", d.n, ">= 0");
-  if (d.k < 0) return out_of_range("k", d.k, ">= 0");
-  if (d.k_interval < product::kIntervalUnit || d.k_interval % product::kIntervalUnit != 0)
-    return out_of_range("k_interval", d.k_interval, "a positive multiple of 16");
-  if (d.intervals_promoted < 1) return out_of_range("intervals_promoted", d.intervals_promoted, ">= 1");
-  if (d.remainder_shift < 0 || d.remainder_shift > 64)
-    return out_of_range("remainder_shift", d.remainder_shift, "in 0..64");
-  if (d.num_sums < 1 || d.num_sums > product::kMaxSums) return out_of_range("num_sums", d.num_sums, "in 1..3");
-  for (int q = 0; q < d.num_sums; ++q) {
-    const FloatSum& sum = d.sums[static_cast<std::size_t>(q)];
-    if (sum.num_pairs < 1 || sum.num_pairs > product::kMaxPairs)
-      return out_of_range("num_pairs", sum.num_pairs, "in 1..9");
-    if (sum.num_interleaved < 0 || sum.num_interleaved > sum.num_pairs)
-      return out_of_range("num_interleaved", sum.num_interleaved, "in 0..num_pairs");
-    for (int p = 0; p < sum.num_pairs; ++p) {
-      const PlanePair pair = sum.pairs[static_cast<std::size_t>(p)];
-      if (pair.a < 0 || pair.a >= num::kMaxParts || pair.b < 0 || pair.b >= num::kMaxParts)
-        return out_of_range("plane", pair.a < 0 || pair.a >= num::kMaxParts ? pair.a : pair.b, "in 0..2");
-    }
-  }
+  if (auto reason = why_out_of_range(d)) return reason;
   const TensorCore& core = d.core;
   if (core.group < 1 || core.group > 16 || 16 % core.group != 0)
-    return out_of_range("group", core.group, "1, 2, 4, 8 or 16");
+    return limit_broken("group", core.group, "1, 2, 4, 8 or 16");
   if (core.fraction_bits < 23 || core.fraction_bits > 28)
-    return out_of_range("fraction_bits", core.fraction_bits, "in 23..28");
+    return limit_broken("fraction_bits", core.fraction_bits, "in 23..28");
   if (!is_supported(core.alignment) || !is_supported(core.sum_rounding) || !is_supported(core.add_rounding))
     return "a rounding of the tensor core is nearest-away, must be nearest-even or toward zero";
-  const std::int64_t row_pad = product::kPadBytes / num::element_bytes(d.type);
-  const std::int64_t row = base::round_up(d.k, row_pad);
-  if (d.a_row_stride < row || d.a_row_stride % row_pad != 0)
-    return out_of_range("a_row_stride", d.a_row_stride, "a multiple of 64 bytes, at least a row");
-  if (d.b_row_stride < row || d.b_row_stride % row_pad != 0)
-    return out_of_range("b_row_stride", d.b_row_stride, "a multiple of 64 bytes, at least a row");
-  if (d.c_col_stride < d.m) return out_of_range("c_col_stride", d.c_col_stride, ">= m");
   return std::nullopt;
 }
 

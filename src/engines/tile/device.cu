@@ -106,7 +106,7 @@ class Launches {
   Launches(const ProductDesc& d, const DeviceKernels& kernels, const std::int32_t* num_made, product::Queue queue)
       : d_(d), kernels_(kernels), num_made_(num_made), queue_(queue), moduli_(packed(d)) {}
 
-  Status run(const Operands& x, int first_plane, int num_planes) {
+  Status run(const Operands& x, int first_plane, int num_planes, bool adds = false) {
     // Tensor cores saturate INT32: the only sum that leaves it is one of 2^17 products of 2^14.
     const std::int64_t most = x.k == product::kBlockMaxI8 ? x.k / 2 : x.k;
     for (std::int64_t h = 0; h < x.k; h += most) {
@@ -115,7 +115,7 @@ class Launches {
         for (std::int64_t i = 0; i < d_.m; i += kMostLines) {
           const Part part{i,         std::min(kMostLines, d_.m - i), j, std::min(kMostLines, d_.n - j), first_plane,
                           num_planes};
-          KIZAMI_RETURN_IF_ERROR(launch(block, h > 0, part));
+          KIZAMI_RETURN_IF_ERROR(launch(block, adds || h > 0, part));
         }
       }
     }
@@ -222,12 +222,14 @@ class TileDeviceEngine final : public product::Engine, public product::DevicePha
  private:
   /// Window by window: each has its own k.
   [[nodiscard]] static Status run_windows(const ProductDesc& d, const Pointers& pointers, Launches& launches) {
+    int plane = -1;
     for (int l = 0; l < d.num_windows; ++l) {
       const product::Window& w = d.windows[static_cast<std::size_t>(l)];
+      plane += w.is_added ? 0 : 1;
       const Operands x{
           pointers.a + w.a_plane * d.a_plane_stride + w.a_first, pointers.b + w.b_plane * d.b_plane_stride + w.b_first,
-          reinterpret_cast<std::byte*>(static_cast<std::int32_t*>(pointers.c) + l * d.c_plane_stride), w.k};
-      KIZAMI_RETURN_IF_ERROR(launches.run(x, l, 1));
+          reinterpret_cast<std::byte*>(static_cast<std::int32_t*>(pointers.c) + plane * d.c_plane_stride), w.k};
+      KIZAMI_RETURN_IF_ERROR(launches.run(x, plane, 1, w.is_added));
     }
     return {};
   }

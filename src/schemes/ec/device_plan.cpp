@@ -9,6 +9,7 @@
 #include "fp64/device_seconds.hpp"
 #include "num/bounds.hpp"
 #include "plan/text.hpp"
+#include "schemes/ec/device_planes_plan.hpp"
 
 namespace kizami::ec {
 namespace {
@@ -74,6 +75,11 @@ Status add_rung(plan::Plan& plan, EcVariant variant, double target) {
   EcStage& stage = plan::edit_stage<EcStage>(plan);
   EcNumerics& ec = stage.numerics;
   const bool is_named = plan.policy.ec.variant == variant;
+  if (plan.policy.ec.truncate_parts) {
+    return {StatusCode::kUnsupported, "scheme ec: variant " + std::string(to_string(variant)) + ": engine " +
+                                          std::string(stage.device_engine->name()) +
+                                          ": truncate_parts = 1, must be 0: the kernels round parts to nearest"};
+  }
   EcRung rung;
   rung.recipe = device_recipe(plan, variant);
   rung.core = ec_tensor_core(plan.policy.ec.tensor_core, rung.recipe.type);
@@ -141,7 +147,7 @@ Status validate(const plan::Plan& plan) {
 [[nodiscard]] double seconds_beyond(const plan::Plan& plan, const Effort& effort) {
   if (effort.stage < 0) return fp64::device_seconds_of_all(plan.shape);
   const EcNumerics& ec = ec_of(plan).numerics;
-  if (effort.stage == 0 || effort.stage >= ec.num_rungs) return 0;
+  if (has_device_planes(plan) || effort.stage == 0 || effort.stage >= ec.num_rungs) return 0;
   const double parts = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
   const double elements =
       (static_cast<double>(plan.shape.m) + static_cast<double>(plan.shape.n)) * static_cast<double>(plan.shape.k);
@@ -210,6 +216,7 @@ product::FloatProductDesc device_ec_product(const plan::Plan& plan, const EcRung
 
 Status plan_device_ec(plan::Plan& plan, const plan::Environment& environment) {
   KIZAMI_RETURN_IF_ERROR(validate(plan));
+  if (is_for_device_planes(plan.policy)) return plan_device_planes(plan, environment);
   KIZAMI_RETURN_IF_ERROR(choose_engine(plan, environment));
   const Policy& policy = plan.policy;
   const std::int64_t k = std::max<std::int64_t>(plan::num_terms(plan.shape), 1);

@@ -17,12 +17,9 @@ using product::EcFormat;
 
 constexpr std::uint32_t kInfinityBits = 0x7F800000U;
 
-/// The narrow number nearest to y, as bits and as FP32.
-struct Narrow {
-  std::uint32_t bits;
-  float value;
-};
-[[nodiscard]] Narrow narrow(float y, EcFormat format) {
+}  // namespace
+
+EcNarrow ec_narrow(float y, EcFormat format) {
   if (format == EcFormat::kF16) {
     const auto half = Fp16::from(y);
     return {half.bits(), half.to_float()};
@@ -30,8 +27,6 @@ struct Narrow {
   const auto wide = Tf32::from(y, RoundingMode::kNearestAway);
   return {wide.bits(), wide.to_float()};
 }
-
-}  // namespace
 
 std::int32_t ec_scale(std::uint32_t max_bits, EcFormat format) {
   if (max_bits >= kInfinityBits) return num::kSkipLine;
@@ -61,9 +56,9 @@ num::EcLineSight ec_split_line(const problem::Lines<float>& lines, std::int64_t 
     const float y = std::ldexp(element(h), scale);
     const float magnitude = std::fabs(y);
     if (magnitude >= limits.full) ++sight.num_full;
-    const Narrow hi = narrow(y, format);
+    const EcNarrow hi = ec_narrow(y, format);
     if (std::fabs(hi.value) >= limits.dense) ++sight.num_dense;
-    const Narrow lo = narrow(y - hi.value, format);
+    const EcNarrow lo = ec_narrow(y - hi.value, format);
     std::int8_t* const to = row + h / block * product::kEcBlockBytes + h % block * static_cast<std::int64_t>(size);
     std::memcpy(to, &hi.bits, size);
     std::memcpy(to + product::kEcBlockBytes / 2, &lo.bits, size);

@@ -19,6 +19,13 @@ namespace kizami::ec {
 /// Scale of a line from the bits of its largest magnitude: 0 for a line of zeros, num::kSkipLine with NaN or Inf.
 [[nodiscard]] std::int32_t ec_scale(std::uint32_t max_bits, product::EcFormat format);
 
+/// The number of a format that is nearest to y, as bits and as FP32.
+struct EcNarrow {
+  std::uint32_t bits;
+  float value;
+};
+[[nodiscard]] EcNarrow ec_narrow(float y, product::EcFormat format);
+
 /// Splits line i.
 /// @shape  row: ec_line_bytes() bytes, all written; zeros for a line with NaN or Inf
 /// @exact  to the bit what the device writes

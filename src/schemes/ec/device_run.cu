@@ -16,6 +16,8 @@
 #include "fp64/device.hpp"
 #include "problem/lines.hpp"
 #include "schemes/ec/device_plan.hpp"
+#include "schemes/ec/device_planes_plan.hpp"
+#include "schemes/ec/device_planes_run.hpp"
 #include "schemes/ec/device_profile.hpp"
 #include "schemes/ec/device_split.hpp"
 
@@ -176,20 +178,22 @@ class EcCall {
 template <class T>
 Status run_device_ec(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
                      device::DeviceState* state, product::Queue queue, const device::EffortReport& effort) {
+  if (has_device_planes(plan)) return run_device_planes(plan, problem, workspace, state, queue, effort);
   return EcCall<T>(plan, problem, workspace, state, queue, effort).run();
 }
 
 Outcome device_ec_outcome(const plan::Plan& plan, const device::DeviceState& state) {
   Outcome outcome;
-  outcome.engine = ec_of(plan).device_engine->name();
+  outcome.engine = ec_of(plan).engine_name();
   outcome.bound = plan.first().bound;
   outcome.gauge = plan.first().gauge;
   outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);
   outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);
-  if (state.ec_stage >= 0) {
+  const int stage = has_device_planes(plan) ? 0 : state.ec_stage;
+  if (stage >= 0) {
     outcome.scheme = Scheme::kEc;
     outcome.is_conditional = !ec_of(plan).numerics.checks_range;
-    outcome.variant = ec_of(plan).numerics.rungs[static_cast<std::size_t>(state.ec_stage)].recipe.variant;
+    outcome.variant = ec_of(plan).numerics.rungs[static_cast<std::size_t>(stage)].recipe.variant;
   } else {
     outcome.scheme = Scheme::kOzaki2;  // its last rung
     outcome.repaired = state.selection.num_repaired;

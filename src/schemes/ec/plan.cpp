@@ -201,6 +201,8 @@ Status validate(const problem::Shape& shape, const Policy& policy, product::Memo
     return refuse(StatusCode::kInvalidArgument, "remainder_shift = " + std::to_string(policy.ec.remainder_shift) +
                                                     ", must be in -1.." + std::to_string(kMaxRemainderShift));
   }
+  if (policy.ec.truncate_parts && policy.ec.variant == EcVariant::kFeng)
+    return refuse(StatusCode::kUnsupported, "truncate_parts = 1, must be 0 for variant feng: its split rounds");
   if (real_of(shape.scalar) != Scalar::kF32) {
     return refuse(StatusCode::kUnsupported,
                   "scheme ec: computes f32 and c64, got " + std::string(to_string(shape.scalar)) + "; use ozaki2");

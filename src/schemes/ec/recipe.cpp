@@ -25,6 +25,10 @@ constexpr int kTopWide = 45;
 /// Lines of multiples of 2^-45, thus scaled, have products of at least 2^-90 or none. What FP32 sums below 2^-126 lose,
 /// 2^-149 a step, is less than 2^-29 |A||B| in 2^30 steps: a part of the 2^-26 that plan_ec() sets aside.
 constexpr int kSafeUnitWide = -45;
+/// Lines of BF16 and TF32 that are not scaled: what FP32 sums lose below 2^-126, 2^-119 in 2^30 steps, is less than a
+/// floor of 2^kFloorWide times the largest element of either line, if that is at least 2^kLeastWide.
+constexpr int kFloorWide = -100;
+constexpr int kLeastWide = -19;
 /// FP16 lines of multiples of 2^-3 have no subnormal first part, and where a remainder is subnormal, its alignment
 /// costs 2^(-14 - 25) of |b| at most, which is 2^-11 2^-25 of |a b|: what a remainder may cost. With remainders times
 /// 2^11 the first parts decide: 2^-14.
@@ -92,6 +96,7 @@ EcRecipe ec_recipe(EcVariant variant, const ErrorCorrection& wishes) {
       break;
     case EcVariant::kTf32tf32:
       recipe.type = FloatType::kTf32;
+      recipe.scales_lines = false;
       recipe.split.rounding = RoundingMode::kNearestAway;
       recipe.split.remainder_shift = 11;
       set_separate_sums(wishes, recipe);
@@ -124,10 +129,12 @@ EcRecipe ec_recipe(EcVariant variant, const ErrorCorrection& wishes) {
       break;
     case EcVariant::kTf32:
       set_uncorrected(FloatType::kTf32, recipe);
+      recipe.scales_lines = false;
       recipe.split.rounding = RoundingMode::kNearestAway;
       break;
   }
   recipe.top_exponent = (recipe.type == FloatType::kFp16 ? kTopFp16 : kTopWide) - (wishes.karatsuba ? 1 : 0);
+  if (wishes.truncate_parts && variant != EcVariant::kFeng) recipe.split.rounding = RoundingMode::kTowardZero;
   if (wishes.promotion_k > 0) recipe.k_interval = wishes.promotion_k;
   if (wishes.remainder_shift >= 0 && recipe.num_sums > 1) recipe.split.remainder_shift = wishes.remainder_shift;
   return recipe;
@@ -148,7 +155,7 @@ num::TensorCore ec_tensor_core(TensorCoreModel model, FloatType type) {
 }
 
 num::EcErrorTerms ec_error_terms(const EcRecipe& recipe, const num::TensorCore& core) {
-  return product::error_terms(ec_arithmetic(recipe, core), recipe.split.num_parts);
+  return product::error_terms(ec_arithmetic(recipe, core), recipe.split.num_parts, recipe.split.rounding);
 }
 
 product::FloatProductDesc ec_arithmetic(const EcRecipe& recipe, const num::TensorCore& core) {
@@ -164,13 +171,16 @@ product::FloatProductDesc ec_arithmetic(const EcRecipe& recipe, const num::Tenso
 }
 
 int ec_floor_exponent(const EcRecipe& recipe) {
-  const int lost = num::min_ulp_exponent(recipe.type) - recipe.split.remainder_shift * (recipe.split.num_parts - 1) - 1;
+  const int half = recipe.split.rounding == RoundingMode::kTowardZero ? 0 : 1;
+  const int lost =
+      num::min_ulp_exponent(recipe.type) - recipe.split.remainder_shift * (recipe.split.num_parts - 1) - half;
   int num_pairs = 0;
   for (int q = 0; q < recipe.num_sums; ++q) num_pairs += recipe.sums[static_cast<std::size_t>(q)].num_pairs;
   const int addends = std::bit_width(static_cast<unsigned>(kStepAddends * num_pairs));
   const int misaligned = addends + num::min_exponent(recipe.type) - kLeastFractionBits;
   const int floor = std::max(lost, misaligned);
-  return recipe.scales_lines ? std::max(floor, recipe.top_exponent - kFloorDepth) : floor;
+  if (recipe.scales_lines) return std::max(floor, recipe.top_exponent - kFloorDepth);
+  return recipe.type == FloatType::kFp16 ? floor : std::max(floor, kFloorWide);
 }
 
 namespace {
@@ -217,12 +227,13 @@ num::LineWeight ec_weight(const EcRecipe& recipe, const num::LineStats& line, st
 }
 
 bool ec_fits(const EcRecipe& recipe, const num::LineStats& line) {
-  return recipe.scales_lines || line.is_zero() || line.exponent <= recipe.top_exponent;
+  if (recipe.scales_lines || line.is_zero()) return true;
+  if (recipe.type != FloatType::kFp16 && line.exponent < kLeastWide) return false;
+  return line.exponent <= recipe.top_exponent;
 }
 
 std::int32_t ec_line_scale(const EcRecipe& recipe, const num::LineStats& line) {
-  if (!line.is_finite) return num::kSkipLine;
-  return recipe.scales_lines && !line.is_zero() ? recipe.top_exponent - line.exponent : 0;
+  return ec_line_scale(recipe.scales_lines, recipe.top_exponent, line);
 }
 
 }  // namespace kizami::ec

@@ -3,8 +3,8 @@
 // its range.
 //
 // Range. Small elements of a line have an absolute error, the floor, for two reasons:
-//   lost        parts below the subnormal numbers of the format round to multiples of the least of them: half of that, times
-//               2^-shifts
+//   lost        parts below the subnormal numbers of the format round to multiples of the least of them: half of that, or all of it
+//               where parts are cut, times 2^-shifts
 //   misaligned  a subnormal part is aligned by the exponent of the smallest normal number, 2^e with e = min_exponent, so a
 //               step whose largest exponent is its product with b cuts its g + 1 addends at 2^(e - f) |b|, though |a b|
 //               may be far below 2^e |b|. The largest |b| of each step add up to ||b||_1 at most: (g + 1) 2^(e - f) a
@@ -19,6 +19,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kizami/host_device.hpp"
 #include "kizami/policy.hpp"
 #include "num/ec_bounds.hpp"
 #include "num/ec_profile.hpp"
@@ -86,7 +87,8 @@ struct EcNumerics {
 [[nodiscard]] product::FloatProductDesc ec_arithmetic(const EcRecipe& recipe, const num::TensorCore& core);
 
 /// log2 of the floor, in scaled units: of the larger one of its two terms, rounded up. Of scaled lines never below
-/// 2^(top - 100): that also covers what sums of tiny products lose to the subnormal numbers of FP32, 2^-149 a step.
+/// 2^(top - 100), of lines of BF16 and TF32 that are not scaled never below 2^-100: that also covers what sums of tiny
+/// products lose to the subnormal numbers of FP32, 2^-149 a step.
 [[nodiscard]] int ec_floor_exponent(const EcRecipe& recipe);
 
 /// The allowance of num::is_certified() with ec_weight(), if range errors may take `budget`, of lines of k real terms.
@@ -97,9 +99,15 @@ struct EcNumerics {
 ///   it.
 /// @shape k: real terms of the line
 [[nodiscard]] num::LineWeight ec_weight(const EcRecipe& recipe, const num::LineStats& line, std::int64_t k);
-/// Whether the largest element fits the format. Lines that are scaled always do.
+/// Whether the largest element fits the format, and is not so small that sums of products underflow. Lines that are
+/// scaled always do.
 [[nodiscard]] bool ec_fits(const EcRecipe& recipe, const num::LineStats& line);
 /// The power of two that a line is multiplied by; num::kSkipLine for one that is not finite.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t ec_line_scale(bool scales_lines, int top_exponent,
+                                                                      const num::LineStats& line) {
+  if (!line.is_finite) return num::kSkipLine;
+  return scales_lines && !line.is_zero() ? top_exponent - line.exponent : 0;
+}
 [[nodiscard]] std::int32_t ec_line_scale(const EcRecipe& recipe, const num::LineStats& line);
 
 }  // namespace kizami::ec

@@ -7,6 +7,7 @@
 
 #include "plan/text.hpp"
 #include "schemes/ec/device_plan.hpp"
+#include "schemes/ec/device_planes_plan.hpp"
 #include "schemes/ec/plan.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
@@ -44,6 +45,7 @@ namespace {
   }
   std::string text = std::string(to_string(recipe.variant)) + ": " + std::to_string(recipe.split.num_parts) +
                      " parts of " + format_text(recipe.type) + (recipe.scales_lines ? ", lines scaled" : "");
+  if (recipe.split.rounding == RoundingMode::kTowardZero) text += ", cut";
   if (recipe.split.remainder_shift > 0) text += ", remainders times 2^" + std::to_string(recipe.split.remainder_shift);
   text += "; " + std::to_string(num_pairs) + " products in " + std::to_string(recipe.num_sums) +
           (recipe.num_sums == 1 ? " sum, " : " sums, ");
@@ -83,7 +85,8 @@ void EcStage::add_numerics(const plan::Plan& plan, plan::Stages behind, plan::Nu
     hash.add(static_cast<std::uint64_t>(rung.recipe.intervals_promoted));
     hash.add(static_cast<std::uint64_t>(rung.recipe.split.remainder_shift));
     hash.add((wishes.keep_small_term ? 1U : 0U) | (wishes.promote_corrections ? 2U : 0U) |
-             (numerics.checks_range ? 4U : 0U) | (numerics.is_karatsuba ? 8U : 0U));
+             (numerics.checks_range ? 4U : 0U) | (numerics.is_karatsuba ? 8U : 0U) |
+             (rung.recipe.split.rounding == RoundingMode::kTowardZero ? 16U : 0U));
     hash.add(static_cast<std::uint64_t>(wishes.tensor_core));
     hash.add(std::bit_cast<std::uint32_t>(rung.allowance));
     hash.add(std::bit_cast<std::uint32_t>(numerics.limits.fine));
@@ -109,7 +112,9 @@ void EcStage::explain(const plan::Plan& plan, plan::Stages behind, const plan::T
   if (is_complex(scalar))
     fact("complex form", numerics.is_karatsuba ? "Karatsuba: three real products" : "four real products");
   fact("range", range_text(*this, behind));
-  if (device_engine != nullptr) {
+  if (has_device_planes(plan)) {
+    fact("engine", std::string(engine_name()) + ", planes of all lines");
+  } else if (device_engine != nullptr) {
     fact("fp64 rung", ozaki2::fp64_text(has_fp64, fp64_summation, scalar));
     fact("engine", std::string(engine_name()));
   } else {

@@ -20,7 +20,7 @@ struct EcStage final : plan::StageOf<EcStage, Scheme::kEc> {
   bool has_fp64 = false;  ///< on a device, where FP64 arithmetic stands behind its rungs: it may be taken
   num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;
 
-  const product::FloatEngine* engine = nullptr;  ///< on the host
+  const product::FloatEngine* engine = nullptr;  ///< on the host, and on a device by planes (device_planes_plan.hpp)
   const product::EcEngine* device_engine = nullptr;
   plan::Chunk chunk;                        ///< on the host: lines of one pass; kc = k
   std::optional<std::size_t> engine_bytes;  ///< that the engine asks for on the host, once chunks are final

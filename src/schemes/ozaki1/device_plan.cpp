@@ -24,6 +24,12 @@ using base::ceil_div;
 using base::round_up;
 using product::kWindowPad;
 
+/// Blocks of ozIMMU_EF_L, and blocks for libraries that are slow where both operands have many lines. Measured:
+/// docs/perf/h200_slices.md.
+constexpr SliceBlocks kStreamedBlocks{.lines = 2048, .num_streams = 2};
+constexpr SliceBlocks kLargeBlocks{.lines = 2048, .num_streams = 1};
+constexpr std::int64_t kMostLinesWhole = 8192;
+
 /// Bits of the factors within a group, and its planes: |sum| <= 2^4 2^31 2^26 < 2^62.
 constexpr int kMostFactorBits = 26;
 constexpr int kMostGroupPlanes = 16;
@@ -52,28 +58,35 @@ Status unsupported(const std::string& what) {
          std::to_string(slice_numbers(plan, 1) * kWindowPad) + " and more";
 }
 
-/// Windows that one block of k has.
-[[nodiscard]] std::int64_t count_windows(const plan::Plan& plan, std::int64_t elements) {
-  SliceWalk walk(plan, elements);
-  SliceBatch batch;
-  std::int64_t count = 0;
-  while (walk.next(batch)) count += batch.num_windows;
+/// Launches of the products of one block of C, and the planes that they write.
+struct Launches {
+  std::int64_t batches = 0;
+  std::int64_t planes = 0;
+};
+[[nodiscard]] Launches count_launches(const plan::Plan& plan) {
+  Launches count;
+  const std::int64_t kc = ozaki1_of(plan).chunk.kc;
+  for (const auto& [elements, blocks] :
+       {std::pair(std::min(kc, plan.shape.k), plan.shape.k / kc), {plan.shape.k % kc, std::int64_t{1}}}) {
+    if (elements == 0 || blocks == 0) continue;
+    SliceWalk walk(plan, elements);
+    SliceBatch batch;
+    while (walk.next(batch)) {
+      count.batches += blocks;
+      count.planes += blocks * batch.num_planes;
+    }
+  }
   return count;
 }
 
-[[nodiscard]] bool has_one_batch(const plan::Plan& plan) {
-  const std::int64_t kc = ozaki1_of(plan).chunk.kc;
-  return kc >= plan.shape.k && count_windows(plan, kc) <= product::kMaxWindows;
-}
-
-/// The batch with most windows of all blocks of k, and so the most planes.
+/// The batch with the most planes of all blocks of k.
 [[nodiscard]] SliceBatch largest_batch(const plan::Plan& plan) {
   SliceBatch largest;
   for (const std::int64_t elements : product::Extents(plan.shape.k, ozaki1_of(plan).chunk.kc)) {
     SliceWalk walk(plan, elements);
     SliceBatch batch;
     while (walk.next(batch)) {
-      if (batch.num_windows > largest.num_windows) largest = batch;
+      if (batch.num_planes > largest.num_planes) largest = batch;
     }
   }
   return largest;
@@ -113,16 +126,20 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const problem::Shape& shape = plan.shape;
   const std::size_t limit =
       plan.policy.workspace_limit_bytes != 0 ? plan.policy.workspace_limit_bytes : plan.schedule.facts.memory_bytes / 4;
-  plan::Chunk& chunk = plan::edit_stage<Ozaki1Stage>(plan).chunk;
+  Ozaki1Stage& stage = plan::edit_stage<Ozaki1Stage>(plan);
+  plan::Chunk& chunk = stage.chunk;
   const bool is_fused = ozaki1_of(plan).sums == SliceSums::kFused;
   const std::int64_t most = most_numbers(plan) / slice_numbers(plan, 1) / kWindowPad * kWindowPad;
   chunk = {shape.m, shape.n, std::max<std::int64_t>(shape.k, 1)};
   if (!is_fused) chunk.kc = std::min(chunk.kc, most);
-  if (plan.policy.slices.sums == SliceSums::kBlocked) {
+  if (stage.blocks.lines > 0) {
     std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-    longer = std::min(longer, kSliceBlockLines);
+    if (chunk.kc < shape.k || longer <= stage.blocks.lines) {  // slices of a part of k do not stay
+      longer = std::min(longer, stage.blocks.lines);
+      stage.blocks = {};
+    }
   }
-  while (booked_bytes(plan) > limit && shrink(chunk, is_fused)) {
+  while (booked_bytes(plan) > limit && shrink(chunk, is_fused || stage.numerics.rounds_sums)) {
   }
   plan.schedule.product_bytes = most_bytes(plan);
   plan.schedule.workspace_bytes = booked_bytes(plan);
@@ -138,25 +155,27 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const auto passes = [](std::int64_t extent, std::int64_t part) {
     return static_cast<double>(ceil_div(extent, part));
   };
-  const double blocks = passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc);
+  const double chunks = passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc);
   if (ozaki1_of(plan).sums == SliceSums::kFused) {
     const product::FusedSliceDesc desc =
         fused_slice_product(plan, std::min(chunk.mc, plan.shape.m), std::min(chunk.nc, plan.shape.n));
     const auto answer = product::fused_slices_of(ozaki1_of(plan).engine)->query(desc, plan.schedule.facts);
     if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
-    return std::get<product::Offer>(answer).seconds * blocks;
+    return std::get<product::Offer>(answer).seconds * chunks;
   }
+  const BlockExtents block = slice_block(plan);
+  const double blocks = passes(chunk.mc, block.m) * passes(chunk.nc, block.n);
   double seconds = 0;
   SliceWalk walk(plan, std::min(chunk.kc, plan.shape.k));
   SliceBatch batch;
   while (walk.next(batch)) {
     const product::ProductDesc desc =
-        device_slice_product(plan, batch, std::min(chunk.mc, plan.shape.m), std::min(chunk.nc, plan.shape.n));
+        device_slice_product(plan, batch, std::min(block.m, plan.shape.m), std::min(block.n, plan.shape.n));
     const auto answer = ozaki1_of(plan).engine->query(desc, plan.schedule.facts);
     if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
     seconds += std::get<product::Offer>(answer).seconds;
   }
-  return seconds * blocks * passes(plan.shape.k, chunk.kc);
+  return seconds * blocks * chunks * passes(plan.shape.k, chunk.kc);
 }
 
 /// Everything but the products: split, sums, launches.
@@ -166,6 +185,8 @@ std::size_t plan_chunk(plan::Plan& plan) {
   constexpr double kSplitSeconds = 3e-6;
   constexpr double kSumBytesPerSecond = 2.9e12;
   constexpr double kSumSeconds = 3e-6;
+  constexpr double kPlaneSeconds = 0.3e-6;
+  constexpr double kSumDigitSeconds = 12e-12;  // of a digit of a sum of two parts, whose bits may be far apart
   const SlicedForm form = device_sliced_form(plan);
   const SliceRung& rung = ozaki1_of(plan).numerics.last();
   const auto m = static_cast<double>(plan.shape.m);
@@ -174,12 +195,25 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const double passes = slices_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
   const double digits = static_cast<double>(form.num_parts * rung.num_slices * slice_numbers(plan, 1) *
                                             product::element_bytes(ozaki1_of(plan).numerics.format));  // bytes
-  const double split = (m + n) * static_cast<double>(plan.shape.k) * (passes * element + digits);
-  const double before_sums = kUntakenSeconds + split / kSplitBytesPerSecond + kSplitSeconds;
+  // Lines of A are sliced again for each chunk of columns, unless all of them stay.
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
+  const bool keeps_a = chunk.mc >= plan.shape.m && chunk.kc >= plan.shape.k;
+  const double a_passes = keeps_a ? 1.0 : std::max(1.0, static_cast<double>(ceil_div(plan.shape.n, chunk.nc)));
+  const double b_passes =
+      chunk.kc >= plan.shape.k ? 1.0 : std::max(1.0, static_cast<double>(ceil_div(plan.shape.m, chunk.mc)));
+  const double split = (a_passes * m + b_passes * n) * static_cast<double>(plan.shape.k) * (passes * element + digits);
+  const bool has_sums_of_parts = ozaki1_of(plan).numerics.complex_form == ComplexForm::kKaratsuba;
+  const double of_sums =
+      has_sums_of_parts ? kSumDigitSeconds * rung.num_slices * (m + n) * static_cast<double>(plan.shape.k) : 0.0;
+  const double before_sums = kUntakenSeconds + split / kSplitBytesPerSecond + kSplitSeconds + of_sums;
   if (ozaki1_of(plan).sums == SliceSums::kFused) return before_sums;
-  const double planes = form.num_products * rung.num_diagonals;  // of a diagonal one, if it sums in INT32
-  const double sums = m * n * (4.0 * planes + element);
-  return before_sums + sums / kSumBytesPerSecond + kSumSeconds;
+  const Launches launches = count_launches(plan);
+  const double kept =
+      2.0 * 8.0 * device_sum_words(plan) * (is_complex(plan.shape.scalar) ? 2 : 1);  // from one to the next
+  const double sums = m * n *
+                      (4.0 * static_cast<double>(launches.planes) + element +
+                       kept * static_cast<double>(std::max<std::int64_t>(launches.batches, 1) - 1));
+  return before_sums + sums / kSumBytesPerSecond + kSumSeconds + kPlaneSeconds * static_cast<double>(launches.planes);
 }
 
 /// What the certificate of slices adds to that.
@@ -247,13 +281,24 @@ std::size_t plan_chunk(plan::Plan& plan) {
   return std::get<double>(predicted);
 }
 
-/// What one engine offers, with sums as the schedule says.
-void try_engine(const plan::Plan& plan, const product::Engine* engine, SliceSums sums, plan::Cheapest& cheapest) {
+/// For instance "hopper, blocked by 2048 lines".
+[[nodiscard]] std::string candidate_name(const plan::Plan& plan) {
+  const Ozaki1Stage& stage = ozaki1_of(plan);
+  std::string name = std::string(stage.engine->name()) + ", " + std::string(to_string(stage.sums));
+  if (stage.blocks.lines > 0) name += " by " + std::to_string(stage.blocks.lines) + " lines";
+  if (is_complex(plan.shape.scalar)) name += ", " + std::string(to_string(stage.numerics.complex_form));
+  return name;
+}
+
+/// What one engine offers, with sums and blocks as the schedule says.
+void try_engine(const plan::Plan& plan, const product::Engine* engine, SliceSums sums, SliceBlocks blocks,
+                plan::Cheapest& cheapest) {
   const std::string_view name = engine->name();
   plan::Plan candidate = plan;
   Ozaki1Stage& stage = plan::edit_stage<Ozaki1Stage>(candidate);
   stage.engine = engine;
   stage.sums = sums;
+  stage.blocks = blocks;
   if (wants_certificate(plan.policy)) plan::edit_stage<ozaki2::Ozaki2Stage>(candidate).engine = engine;
   if (sums == SliceSums::kFused) {
     if (const std::string reason = why_not_fused(candidate); !reason.empty()) return cheapest.refuses(name, reason);
@@ -266,7 +311,35 @@ void try_engine(const plan::Plan& plan, const product::Engine* engine, SliceSums
   if (const auto* const refusal = std::get_if<product::Refusal>(&answer))
     return cheapest.refuses(name, refusal->reason);
   candidate.schedule.seconds = std::get<double>(answer) * static_cast<double>(plan.schedule.batch.num_products);
-  cheapest.offers(name, std::move(candidate));
+  const std::string label = candidate_name(candidate);
+  cheapest.offers(label, std::move(candidate));
+}
+
+/// What all engines offer of a plan with its numerics.
+void try_engines(const plan::Plan& plan, const plan::Environment& environment, plan::Cheapest& cheapest) {
+  const SliceSums wanted = plan.policy.slices.sums;
+  const Slicing& wishes = plan.policy.slices;
+  SliceBlocks wanted_blocks = wanted == SliceSums::kBlocked ? kStreamedBlocks : SliceBlocks{};
+  if (wishes.block_lines > 0) wanted_blocks.lines = wishes.block_lines;
+  if (wishes.num_streams > 0) wanted_blocks.num_streams = wishes.num_streams;
+  for (const product::Engine* engine : environment.engines) {
+    if (!cheapest.may_be(engine->name())) continue;
+    if (wanted != SliceSums::kAuto) {
+      try_engine(plan, engine, wanted, wanted_blocks, cheapest);
+      continue;
+    }
+    try_engine(plan, engine, SliceSums::kConcatenated, {}, cheapest);
+    if (ozaki1_of(plan).numerics.format == SliceFormat::kInt8 &&
+        std::max(plan.shape.m, plan.shape.n) > kMostLinesWhole) {
+      try_engine(plan, engine, SliceSums::kConcatenated, kLargeBlocks, cheapest);
+      try_engine(plan, engine, SliceSums::kConcatenated, kStreamedBlocks, cheapest);
+      try_engine(plan, engine, SliceSums::kBlocked, kStreamedBlocks, cheapest);
+    }
+    plan::Plan on_engine = plan;
+    plan::edit_stage<Ozaki1Stage>(on_engine).engine = engine;
+    if (!plan::is_empty(plan.shape) && why_not_fused(on_engine).empty())
+      try_engine(plan, engine, SliceSums::kFused, {}, cheapest);
+  }
 }
 
 }  // namespace
@@ -290,10 +363,18 @@ SliceWalk::SliceWalk(const plan::Plan& plan, std::int64_t elements)
       numbers_(slice_numbers(plan, elements)),
       stride_(device_slice_stride(plan, elements)) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
-  is_concatenated_ = ozaki1_of(plan).sums == SliceSums::kConcatenated;
+  const SliceSums sums = ozaki1_of(plan).sums;
+  is_concatenated_ = sums == SliceSums::kConcatenated;
+  const bool adds = slices.format == SliceFormat::kInt8 && (sums == SliceSums::kGrouped || sums == SliceSums::kBlocked);
+  most_added_ = adds ? slices_per_sum(plan, elements) : 1;
   most_numbers_ = most_numbers(plan);
-  place_.diagonal = slices.last().num_diagonals - 1;
+  is_one_by_one_ = slices.rounds_sums;
+  place_.diagonal = first_diagonal();
   place_.first = first_slice(place_.diagonal);
+}
+
+int SliceWalk::first_diagonal() const {
+  return is_one_by_one_ ? 0 : ozaki1_of(plan_).numerics.last().num_diagonals - 1;
 }
 
 int SliceWalk::first_slice(int diagonal) const {
@@ -305,14 +386,24 @@ bool SliceWalk::next(SliceBatch& batch) {
   const int l = slices.last().num_slices;
   const int d = slices.last().num_diagonals;
   // In the order of rising shifts within a product, which groups want.
+  struct Plane {
+    int first_window = 0;
+    int num_windows = 0;
+    std::int64_t k = 0;
+    int diagonal = -1;
+    int product = -1;
+  };
   std::array<product::Window, product::kMaxWindows> windows;
+  std::array<Plane, product::kMaxWindows> planes;
   SliceSumList& sums = batch.sums;
   sums.num_groups = 0;
-  int count = 0;
+  int num_windows = 0;
+  int num_planes = 0;
   int base_shift = 0;
   int product_of_group = -1;
   int first_of_group = 0;
-  while (count < product::kMaxWindows && place_.product < form_.num_products) {
+  const int most_windows = is_one_by_one_ ? 1 : product::kMaxWindows;
+  while (num_windows < most_windows && place_.product < form_.num_products) {
     const SlicedProduct& product = form_.products[place_.product];
     const int end = std::min(place_.diagonal, l - 1) + 1;
     // Slice t of B lies at place l - 1 - t: those that slices first, first + 1, ... of A meet are one after another.
@@ -320,47 +411,63 @@ bool SliceWalk::next(SliceBatch& batch) {
     const int slices_here = is_concatenated_ ? end - place_.first : 1;
     const std::int64_t run = (slices_here - 1) * stride_ + numbers_;
     const std::int64_t length = round_up(ceil_div(run, ceil_div(run, most_numbers_)), kWindowPad);
-    windows[static_cast<std::size_t>(count)] = {product.a_part, product.b_part, place_.first * stride_ + place_.taken,
-                                                (l - 1 - (place_.diagonal - place_.first)) * stride_ + place_.taken,
-                                                std::min(length, run - place_.taken)};
-    const int shift = slices.rule.step * (d - 1 - place_.diagonal) + product.shift;
-    const bool joins = product_of_group == place_.product && shift - base_shift <= kMostFactorBits &&
-                       count - first_of_group < kMostGroupPlanes;
-    if (!joins) {
-      base_shift = shift;
-      first_of_group = count;
-      product_of_group = place_.product;
-      SliceGroup& group = sums.groups[sums.num_groups++];
-      group.shift = shift;
-      std::copy_n(product.signs, 2, group.signs);
+    product::Window& window = windows[static_cast<std::size_t>(num_windows)];
+    window = {product.a_part, product.b_part, place_.first * stride_ + place_.taken,
+              (l - 1 - (place_.diagonal - place_.first)) * stride_ + place_.taken,
+              std::min(length, run - place_.taken)};
+    if (num_planes > 0) {
+      const Plane& before = planes[static_cast<std::size_t>(num_planes - 1)];
+      window.is_added =
+          before.product == place_.product && before.diagonal == place_.diagonal && before.num_windows < most_added_;
     }
-    sums.factors[count] = std::int32_t{1} << (shift - base_shift);
-    ++count;
-    sums.groups[sums.num_groups - 1].end = count;
+    if (!window.is_added) {
+      const int shift = slices.rule.step * (d - 1 - place_.diagonal) + product.shift;
+      const bool joins = product_of_group == place_.product && shift - base_shift <= kMostFactorBits &&
+                         num_planes - first_of_group < kMostGroupPlanes;
+      if (!joins) {
+        base_shift = shift;
+        first_of_group = num_planes;
+        product_of_group = place_.product;
+        SliceGroup& group = sums.groups[sums.num_groups++];
+        group.shift = shift;
+        std::copy_n(product.signs, 2, group.signs);
+      }
+      sums.factors[num_planes] = std::int32_t{1} << (shift - base_shift);
+      planes[static_cast<std::size_t>(num_planes++)] = {num_windows, 0, 0, place_.diagonal, place_.product};
+      sums.groups[sums.num_groups - 1].end = num_planes;
+    }
+    Plane& plane = planes[static_cast<std::size_t>(num_planes - 1)];
+    ++plane.num_windows;
+    plane.k += window.k;
+    ++num_windows;
     place_.taken += length;
     if (place_.taken < run) continue;
     place_.taken = 0;
     place_.first += slices_here;
     if (place_.first < end) continue;
-    if (--place_.diagonal < 0) {
+    place_.diagonal += is_one_by_one_ ? 1 : -1;
+    if (place_.diagonal < 0 || place_.diagonal == d) {
       ++place_.product;
-      place_.diagonal = d - 1;
+      place_.diagonal = first_diagonal();
     }
     place_.first = first_slice(place_.diagonal);
   }
   // Planes in the order of falling k.
   std::array<int, product::kMaxWindows> order;
-  for (int p = 0; p < count; ++p) order[static_cast<std::size_t>(p)] = p;
-  std::stable_sort(order.begin(), order.begin() + count, [&](int x, int y) {
-    return windows[static_cast<std::size_t>(x)].k > windows[static_cast<std::size_t>(y)].k;
+  for (int p = 0; p < num_planes; ++p) order[static_cast<std::size_t>(p)] = p;
+  std::stable_sort(order.begin(), order.begin() + num_planes, [&](int x, int y) {
+    return planes[static_cast<std::size_t>(x)].k > planes[static_cast<std::size_t>(y)].k;
   });
-  for (int p = 0; p < count; ++p) {
+  product::Window* next = batch.windows;
+  for (int p = 0; p < num_planes; ++p) {
     const int from = order[static_cast<std::size_t>(p)];
-    batch.windows[p] = windows[static_cast<std::size_t>(from)];
+    const Plane& plane = planes[static_cast<std::size_t>(from)];
+    next = std::copy_n(windows.begin() + plane.first_window, plane.num_windows, next);
     sums.planes[from] = p;
   }
-  batch.num_windows = count;
-  return count > 0;
+  batch.num_planes = num_planes;
+  batch.num_windows = num_windows;
+  return num_windows > 0;
 }
 
 DeviceSliceBuffers carve_device_slices(base::Carver& carver, const plan::Plan& plan) {
@@ -383,21 +490,39 @@ DeviceSliceBuffers carve_device_slices(base::Carver& carver, const plan::Plan& p
   buffers.b_slices = carver.take<std::int8_t>(form.b_parts(), round_up(chunk.nc, device::kReadRows), row_bytes);
   if (ozaki1_of(plan).sums == SliceSums::kFused) return buffers;
   const SliceBatch largest = largest_batch(plan);
-  buffers.acc = carver.take<std::int32_t>(largest.num_windows, chunk.nc, round_up(chunk.mc, device::kDeviceLinePad));
-  if (!has_one_batch(plan)) {
-    buffers.sums =
-        carver.take<std::uint64_t>(is_complex(plan.shape.scalar) ? 2 : 1, chunk.nc, chunk.mc, device_sum_words(plan));
-  }
-  const product::ProductDesc desc = device_slice_product(plan, largest, chunk.mc, chunk.nc);
+  const bool has_stored_sums = count_launches(plan).batches > 1;
+  const BlockExtents block = slice_block(plan);
+  const product::ProductDesc desc = device_slice_product(plan, largest, block.m, block.n);
+  std::size_t engine_bytes = 0;
   if (ozaki1_of(plan).engine != nullptr)
-    buffers.engine_bytes = product::engine_bytes(*ozaki1_of(plan).engine, plan.schedule.facts, desc,
-                                                 {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {desc.k, desc.k});
-  buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
+    engine_bytes = product::engine_bytes(*ozaki1_of(plan).engine, plan.schedule.facts, desc, {plan.shape.m, block.m},
+                                         {plan.shape.n, block.n}, {desc.k, desc.k});
+  for (int s = 0; s < ozaki1_of(plan).blocks.num_streams; ++s) {
+    DeviceSliceBlockBuffers& of_stream = buffers.blocks[s];
+    of_stream.acc = carver.take<std::int32_t>(largest.num_planes, block.n, round_up(block.m, device::kDeviceLinePad));
+    if (has_stored_sums) {
+      of_stream.sums =
+          carver.take<std::uint64_t>(is_complex(plan.shape.scalar) ? 2 : 1, block.n, block.m, device_sum_words(plan));
+    }
+    of_stream.engine_bytes = engine_bytes;
+    of_stream.engine = carver.take<std::byte>(engine_bytes);
+  }
   return buffers;
+}
+
+BlockExtents slice_block(const plan::Plan& plan) {
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
+  const SliceBlocks& blocks = ozaki1_of(plan).blocks;
+  BlockExtents block{chunk.mc, chunk.nc};
+  if (blocks.lines == 0) return block;
+  std::int64_t& longer = chunk.mc >= chunk.nc ? block.m : block.n;
+  longer = std::min(longer, blocks.lines);
+  return block;
 }
 
 int device_sum_words(const plan::Plan& plan) {
   const int words = slice_sum_words(plan);
+  if (words == 1) return 1;
   return words <= 2 ? 2 : words <= 4 ? 4 : 8;
 }
 
@@ -418,7 +543,8 @@ product::ProductDesc device_slice_product(const plan::Plan& plan, const SliceBat
   desc.m = m;
   desc.n = n;
   desc.k = batch.num_windows == 0 ? 0 : batch.windows[0].k;
-  desc.num_products = desc.num_windows = batch.num_windows;
+  desc.num_products = batch.num_planes;
+  desc.num_windows = batch.num_windows;
   std::copy_n(batch.windows, batch.num_windows, desc.windows.begin());
   desc.epilogue = product::Epilogue::kStoreAcc;
   desc.format = ozaki1_of(plan).numerics.format;
@@ -427,8 +553,9 @@ product::ProductDesc device_slice_product(const plan::Plan& plan, const SliceBat
       ozaki1_of(plan).numerics.last().num_slices * device_slice_stride(plan, chunk.kc);
   desc.a_plane_stride = round_up(chunk.mc, device::kReadRows) * desc.a_row_stride;
   desc.b_plane_stride = round_up(chunk.nc, device::kReadRows) * desc.b_row_stride;
-  desc.c_col_stride = round_up(chunk.mc, device::kDeviceLinePad);
-  desc.c_plane_stride = chunk.nc * desc.c_col_stride;
+  const BlockExtents block = slice_block(plan);
+  desc.c_col_stride = round_up(block.m, device::kDeviceLinePad);
+  desc.c_plane_stride = block.n * desc.c_col_stride;
   return desc;
 }
 
@@ -463,16 +590,19 @@ Status validate_device_slices(const Policy& policy) {
 Status plan_device_ozaki1(plan::Plan& plan, const plan::Environment& environment) {
   KIZAMI_RETURN_IF_ERROR(validate_device_slices(plan.policy));
   if (wants_certificate(plan.policy)) KIZAMI_RETURN_IF_ERROR(ozaki2::plan_ozaki2_numerics(plan));
-  KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan));
-  const SliceSums wanted = plan.policy.slices.sums;
+  const ComplexForm form = complex_form_of(plan.policy.slices, plan.shape.scalar);
+  KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan, form));
   plan::Cheapest cheapest(plan);
-  for (const product::Engine* engine : environment.engines) {
-    if (!cheapest.may_be(engine->name())) continue;
-    try_engine(plan, engine, wanted == SliceSums::kAuto ? SliceSums::kConcatenated : wanted, cheapest);
-    plan::Plan on_engine = plan;
-    plan::edit_stage<Ozaki1Stage>(on_engine).engine = engine;
-    if (wanted == SliceSums::kAuto && !plan::is_empty(plan.shape) && why_not_fused(on_engine).empty())
-      try_engine(plan, engine, SliceSums::kFused, cheapest);
+  try_engines(plan, environment, cheapest);
+  // Other bits, and a larger bound for as many slices: only where neither is promised.
+  const bool may_be_other_form = form != plan.policy.slices.complex_form && plan.policy.gauge == Gauge::kNorm &&
+                                 plan.policy.reproducibility == Reproducibility::kNotGuaranteed &&
+                                 plan.policy.slices.sums != SliceSums::kRounded;
+  if (may_be_other_form) {
+    for (const ComplexForm other : {ComplexForm::kFourProducts, ComplexForm::kKaratsuba}) {
+      plan::Plan changed = plan;
+      if (other != form && plan_slice_numerics(changed, other).ok()) try_engines(changed, environment, cheapest);
+    }
   }
   return std::move(cheapest).take(plan, Scheme::kOzaki1);
 }

@@ -23,15 +23,16 @@ struct SliceGroup {
   std::int32_t shift = 0;
   std::int32_t signs[2] = {1, 0};
 };
-/// How the products of a launch enter the exact sums.
+/// How the planes of a launch enter the exact sums.
 struct SliceSumList {
   std::int32_t num_groups = 0;
   std::int32_t planes[product::kMaxWindows] = {};
   std::int32_t factors[product::kMaxWindows] = {};  ///< powers of two
   SliceGroup groups[product::kMaxWindows] = {};
 };
-/// The products of one launch: windows in the order of falling k, which their planes have too.
+/// The products of one launch: windows, those of a plane behind each other, planes in the order of falling k.
 struct SliceBatch {
+  int num_planes = 0;
   int num_windows = 0;
   product::Window windows[product::kMaxWindows] = {};
   SliceSumList sums;
@@ -48,10 +49,11 @@ class SliceWalk {
  private:
   struct Place {
     int product = 0;
-    int diagonal = 0;        ///< falls
+    int diagonal = 0;        ///< falls, or rises where windows come one by one
     int first = 0;           ///< slice of A
     std::int64_t taken = 0;  ///< elements of the run of slices that begins there
   };
+  [[nodiscard]] int first_diagonal() const;
   [[nodiscard]] int first_slice(int diagonal) const;
 
   const plan::Plan& plan_;
@@ -59,6 +61,8 @@ class SliceWalk {
   std::int64_t numbers_;
   std::int64_t stride_;
   bool is_concatenated_;
+  int most_added_;      ///< windows that share a plane
+  bool is_one_by_one_;  ///< launches of one window, from the first anti-diagonal on
   std::int64_t most_numbers_;
   Place place_;
 };
@@ -68,16 +72,20 @@ struct DeviceSliceLineBuffers {
   num::LineStats* stats = nullptr;    ///< [lines]
   std::int32_t* exponents = nullptr;  ///< [lines]
 };
+/// Of the blocks that one stream takes, of m x n elements of C each.
+struct DeviceSliceBlockBuffers {
+  std::int32_t* acc = nullptr;    ///< [planes][n][round_up(m, kDeviceLinePad)]
+  std::uint64_t* sums = nullptr;  ///< [forms][n][m][words], where one launch does not make all products
+  std::byte* engine = nullptr;
+  std::size_t engine_bytes = 0;
+};
 struct DeviceSliceBuffers {
   device::DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   DeviceSliceLineBuffers a;
   DeviceSliceLineBuffers b;
   std::int8_t* a_slices = nullptr;  ///< [parts][round_up(mc, kReadRows)][slices][stride] elements of the format
   std::int8_t* b_slices = nullptr;  ///< [parts][round_up(nc, kReadRows)][slices][stride]
-  std::int32_t* acc = nullptr;      ///< [planes][nc][round_up(mc, kDeviceLinePad)]; none where sums are fused
-  std::uint64_t* sums = nullptr;    ///< [forms][nc][mc][words], where one launch does not make all products
-  std::byte* engine = nullptr;
-  std::size_t engine_bytes = 0;
+  DeviceSliceBlockBuffers blocks[kMaxSliceStreams];  ///< one a stream; none where sums are fused
 };
 [[nodiscard]] DeviceSliceBuffers carve_device_slices(base::Carver& carver, const plan::Plan& plan);
 
@@ -85,12 +93,18 @@ struct DeviceSliceBuffers {
 [[nodiscard]] SlicedForm device_sliced_form(const plan::Plan& plan);
 /// Numbers of a slice of `elements` elements, padded.
 [[nodiscard]] std::int64_t device_slice_stride(const plan::Plan& plan, std::int64_t elements);
-/// Words of an exact sum: 2, 4 or 8.
+/// Words of an exact sum: 2, 4 or 8; 1: sums are FP64 numbers.
 [[nodiscard]] int device_sum_words(const plan::Plan& plan);
 /// Whether slices depend on what all lines of an operand have in common, see SliceSurvey.
 [[nodiscard]] bool has_slice_survey(const plan::Plan& plan);
 /// Whether the operands are sliced whole in one pass, see schemes/ozaki1/device_split.hpp.
 [[nodiscard]] bool slices_in_one_pass(const plan::Plan& plan);
+/// Extents of C of a block.
+struct BlockExtents {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+};
+[[nodiscard]] BlockExtents slice_block(const plan::Plan& plan);
 /// The product of a batch for a block of C, as the engine is asked for it.
 [[nodiscard]] product::ProductDesc device_slice_product(const plan::Plan& plan, const SliceBatch& batch, std::int64_t m,
                                                         std::int64_t n);

@@ -12,6 +12,7 @@
 #include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "certify/device_begin.hpp"
+#include "device/side_streams.hpp"
 #include "device/wait.hpp"
 #include "device/writes_c.hpp"
 #include "fp64/device.hpp"
@@ -165,10 +166,42 @@ class Ozaki1Call {
     for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
       for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
         KIZAMI_RETURN_IF_ERROR(
-            multiply_block(i, std::min(chunk.mc, plan_.shape.m - i), j, std::min(chunk.nc, plan_.shape.n - j)));
+            multiply_chunk({i, std::min(chunk.mc, plan_.shape.m - i), j, std::min(chunk.nc, plan_.shape.n - j)}));
       }
     }
     return {};
+  }
+
+  /// Rows [i, i + num_i) and columns [j, j + num_j) of C.
+  struct Part {
+    std::int64_t i, num_i, j, num_j;
+  };
+  /// Where a block is made.
+  struct Lane {
+    product::Queue queue;
+    const DeviceSliceBlockBuffers& buffers;
+  };
+
+  /// One chunk of C: as one block, or as blocks that streams take in turn.
+  Status multiply_chunk(const Part& chunk) {
+    if (ozaki1_of(plan_).sums == SliceSums::kFused) return fuse_block(chunk.i, chunk.num_i, chunk.j, chunk.num_j);
+    const BlockExtents block = slice_block(plan_);
+    if (block.m >= chunk.num_i && block.n >= chunk.num_j)
+      return multiply_block(chunk, chunk, {queue_, buffers_.blocks[0]});
+    KIZAMI_RETURN_IF_ERROR(load(chunk.i, chunk.num_i, chunk.j, chunk.num_j, 0, plan_.shape.k));
+    const int num_streams = ozaki1_of(plan_).blocks.num_streams;
+    device::SideStreams streams;
+    KIZAMI_RETURN_IF_ERROR(streams.fork(queue_, num_streams));
+    int s = 0;
+    for (std::int64_t j = 0; j < chunk.num_j; j += block.n) {
+      for (std::int64_t i = 0; i < chunk.num_i; i += block.m) {
+        const Part part{chunk.i + i, std::min(block.m, chunk.num_i - i), chunk.j + j,
+                        std::min(block.n, chunk.num_j - j)};
+        KIZAMI_RETURN_IF_ERROR(multiply_block(chunk, part, {streams.at(s), buffers_.blocks[s]}));
+        s = (s + 1) % num_streams;
+      }
+    }
+    return streams.join();
   }
 
   /// The exponent of a product of slices of the last anti-diagonal, beside those of its lines.
@@ -198,41 +231,42 @@ class Ozaki1Call {
     }
   }
 
-  /// One block of C, over all of k.
-  Status multiply_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
-    if (ozaki1_of(plan_).sums == SliceSums::kFused) return fuse_block(i, num_i, j, num_j);
+  /// One block of C, over all of k. Slices are those of the chunk.
+  Status multiply_block(const Part& chunk, const Part& block, const Lane& lane) {
     const std::int64_t kc = ozaki1_of(plan_).chunk.kc;
+    const std::int64_t digit = product::element_bytes(slices_.format);
     DeviceSliceTask<T> task;
-    task.acc = buffers_.acc;
+    task.acc = lane.buffers.acc;
     task.num_words = device_sum_words(sliced());
     task.unit = unit();
-    task.row_exponents = buffers_.a.exponents + i;
-    task.col_exponents = buffers_.b.exponents + j;
+    task.row_exponents = buffers_.a.exponents + block.i;
+    task.col_exponents = buffers_.b.exponents + block.j;
     task.alpha = problem_.alpha;
     task.beta = problem_.beta;
-    task.c = problem_.c.block(i, j, num_i, num_j);
+    task.c = problem_.c.block(block.i, block.j, block.num_i, block.num_j);
     task.state = buffers_.state;
     for (std::int64_t h = 0; h < plan_.shape.k; h += kc) {
       const std::int64_t length = std::min(kc, plan_.shape.k - h);
-      KIZAMI_RETURN_IF_ERROR(load(i, num_i, j, num_j, h, length));
+      KIZAMI_RETURN_IF_ERROR(load(chunk.i, chunk.num_i, chunk.j, chunk.num_j, h, length));
       SliceWalk walk(sliced(), length);
       SliceBatch batch;
       SliceBatch ahead;
       for (bool is_there = walk.next(batch); is_there; batch = ahead) {
         is_there = walk.next(ahead);
-        const product::ProductDesc desc = device_slice_product(sliced(), batch, num_i, num_j);
-        const product::Pointers pointers{a_.slices, b_.slices, buffers_.acc};
-        const std::span<std::byte> scratch{buffers_.engine, buffers_.engine_bytes};
+        const product::ProductDesc desc = device_slice_product(sliced(), batch, block.num_i, block.num_j);
+        const product::Pointers pointers{a_.slices + (block.i - chunk.i) * a_.row_stride * digit,
+                                         b_.slices + (block.j - chunk.j) * b_.row_stride * digit, lane.buffers.acc};
+        const std::span<std::byte> scratch{lane.buffers.engine, lane.buffers.engine_bytes};
         KIZAMI_RETURN_IF_ERROR(
-            product::launch(*ozaki1_of(plan_).engine, plan_.schedule.facts, desc, pointers, scratch, queue_));
+            product::launch(*ozaki1_of(plan_).engine, plan_.schedule.facts, desc, pointers, scratch, lane.queue));
         const bool is_last = !is_there && h + length == plan_.shape.k;
         task.col_stride = desc.c_col_stride;
         task.plane_stride = desc.c_plane_stride;
         task.list = batch.sums;
-        task.stored = is_last ? nullptr : buffers_.sums;
-        const Status status = sum_slices_device(task, num_sms_, queue_);
+        task.stored = is_last ? nullptr : lane.buffers.sums;
+        const Status status = sum_slices_device(task, num_sms_, lane.queue);
         KIZAMI_RETURN_IF_ERROR(is_last ? device::writes_c(status) : status);
-        task.loaded = buffers_.sums;
+        task.loaded = lane.buffers.sums;
       }
     }
     return {};

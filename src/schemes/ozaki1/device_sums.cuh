@@ -60,6 +60,21 @@ struct WideSum {
   }
 };
 
+/// An FP64 number, to which products are added with rounding (SliceSums::kRounded).
+template <>
+struct WideSum<1> {
+  std::uint64_t words[1];
+
+  __device__ void add(std::int64_t value, int shift) {
+    const double sum = __dadd_rn(__longlong_as_double(static_cast<long long>(words[0])),
+                                 __ll2double_rn(value) * num::power_of_two(shift));
+    words[0] = static_cast<std::uint64_t>(__double_as_longlong(sum));
+  }
+  [[nodiscard]] __device__ num::Scaled rounded(int exponent) const {
+    return num::make_scaled(__longlong_as_double(static_cast<long long>(words[0])), exponent);
+  }
+};
+
 /// A sum of two words to 53 bits, to nearest with ties to even: (s 2^32 + r), of which s has at most 52 bits and sign.
 /// @range |words| < 2^84
 [[nodiscard]] __device__ inline double rounded_short(const WideSum<2>& sum) {
@@ -211,6 +226,8 @@ Status sum_slices_device(const DeviceSliceTask<T>& task, int num_sms, product::Q
                                    queue, task);
   };
   switch (task.num_words) {
+    case 1:
+      return launch(std::integral_constant<int, 1>{});
     case 2:
       return launch(std::integral_constant<int, 2>{});
     case 4:

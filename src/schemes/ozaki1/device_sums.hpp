@@ -19,7 +19,7 @@ struct DeviceSliceTask {
   std::int64_t col_stride = 0;        ///< a multiple of 4, and readable up to round_up(rows, 4)
   std::int64_t plane_stride = 0;      ///< likewise
   SliceSumList list;
-  std::int32_t num_words = 2;             ///< of a sum: 2, 4 or 8
+  std::int32_t num_words = 2;             ///< of a sum: 1 (an FP64 number), 2, 4 or 8
   const std::uint64_t* loaded = nullptr;  ///< [forms][cols][rows][words]: sums of earlier products, or none
   std::uint64_t* stored = nullptr;        ///< likewise: where the sums go instead of C, or null
   int unit = 0;                           ///< of the sums

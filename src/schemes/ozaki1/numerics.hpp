@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The numerics of scheme ozaki1 as data: digits, how many of them, which products, and how complex products become real
 // ones. Sums are exact, so this and nothing else fixes the bits; how products share accumulators is a matter of the
-// schedule.
+// schedule. Or sums are FP64 numbers, to which products are added one by one: of each real product from the first
+// anti-diagonal to the last, in it from the first slice of A to the last. Then k is one block.
 //
 // An accuracy in gauge kEntry makes rungs of more and more slices. The certificate of scheme ozaki2 chooses the first
 // one that certifies all pairs of lines, with weights to match (num::slice_weight()); behind the last one stands scheme
@@ -34,6 +35,7 @@ struct SliceNumerics {
   bool until_zero = false;       ///< the operands decide the number of slices, up to that of the one rung
   bool takes_all_pairs = false;  ///< then num_diagonals is twice the slices less one
   bool one_scale = false;
+  bool rounds_sums = false;  ///< SliceSums::kRounded
   std::array<SliceRung, kMaxSliceRungs> rungs{};
   int num_rungs = 0;
   num::Ladder ladder;        ///< as many rungs with the allowances of num::is_certified(); none without a certificate

@@ -59,6 +59,41 @@ Status validate_counts(const Slicing& wishes) {
   return {};
 }
 
+Status validate_blocks(const Slicing& wishes) {
+  if (wishes.block_lines < 0 || wishes.block_lines > kMaxSliceBlockLines)
+    return invalid("slice_block", wishes.block_lines, "in 0.." + std::to_string(kMaxSliceBlockLines));
+  if (wishes.num_streams < 0 || wishes.num_streams > kMaxSliceStreams)
+    return invalid("slice_streams", wishes.num_streams, "in 0.." + std::to_string(kMaxSliceStreams));
+  if (wishes.block_lines == 0 && wishes.num_streams == 0) return {};
+  const std::string wanted = "slice_block = " + std::to_string(wishes.block_lines) +
+                             " and slice_streams = " + std::to_string(wishes.num_streams) +
+                             " with sums = " + std::string(to_string(wishes.sums));
+  if (wishes.sums == SliceSums::kAuto || wishes.sums == SliceSums::kFused || wishes.sums == SliceSums::kRounded)
+    return unsupported(wanted + ", must be pairs, grouped, concatenated or blocked");
+  if (wishes.block_lines == 0 && wishes.sums != SliceSums::kBlocked)
+    return unsupported(wanted + ", must be blocked, or have a slice_block: streams take blocks");
+  return {};
+}
+
+Status validate_rounded_sums(const problem::Shape& shape, const Slicing& wishes) {
+  if (wishes.sums != SliceSums::kRounded) return {};
+  if (wishes.format != SliceFormat::kInt8)
+    return unsupported("sums = rounded with format " + std::string(to_string(wishes.format)) + ", must be int8");
+  if (wishes.num_slices <= 0)
+    return unsupported("sums = rounded with slices = " + std::to_string(wishes.num_slices) +
+                       ", must be a named number");
+  if (wishes.complex_form == ComplexForm::kKaratsuba)
+    return unsupported(
+        "sums = rounded with complex_form = karatsuba, must be four or enlarged: it cancels, and with it the "
+        "rounding errors grow");
+  const std::int64_t widening = complex_form_of(wishes, shape.scalar) == ComplexForm::kEnlarged ? 2 : 1;
+  const std::int64_t most =
+      slice_sum_limit(wishes.format, slice_rule(wishes)) / widening / product::kWindowPad * product::kWindowPad;
+  if (shape.k <= most) return {};
+  return unsupported("sums = rounded with k = " + std::to_string(shape.k) + ", must be at most " +
+                     std::to_string(most) + ": blocks of k would round otherwise");
+}
+
 /// The named slices and diagonals.
 [[nodiscard]] SliceRung named_rung(const Slicing& wishes, const DigitRule& rule, std::int64_t k, double u) {
   SliceRung rung;
@@ -94,6 +129,8 @@ Status validate_slices(const problem::Shape& shape, const Policy& policy) {
   }
   KIZAMI_RETURN_IF_ERROR(validate_digits(wishes));
   KIZAMI_RETURN_IF_ERROR(validate_counts(wishes));
+  KIZAMI_RETURN_IF_ERROR(validate_rounded_sums(shape, wishes));
+  KIZAMI_RETURN_IF_ERROR(validate_blocks(wishes));
   if (shape.scalar == Scalar::kDD) return unsupported("computes f32, f64, c64 and c128, got dd; use ozaki2");
   if (policy.accuracy.kind == Accuracy::Kind::kCorrect)
     return {StatusCode::kAccuracyUnreachable, "scheme ozaki1: drops products, accuracy correct needs ozaki2"};
@@ -118,15 +155,21 @@ Status validate_slices(const problem::Shape& shape, const Policy& policy) {
 
 bool wants_certificate(const Policy& policy) { return policy.slices.num_slices == 0 && policy.gauge == Gauge::kEntry; }
 
-Status plan_slice_numerics(plan::Plan& plan) {
+ComplexForm complex_form_of(const Slicing& wishes, Scalar scalar) {
+  if (!is_complex(scalar) || wishes.complex_form != ComplexForm::kAuto) return wishes.complex_form;
+  return wishes.format == SliceFormat::kInt8 ? ComplexForm::kEnlarged : ComplexForm::kFourProducts;
+}
+
+Status plan_slice_numerics(plan::Plan& plan, ComplexForm form) {
   const Slicing& wishes = plan.policy.slices;
   Ozaki1Stage& stage = plan::edit_stage<Ozaki1Stage>(plan);
   SliceNumerics& slices = stage.numerics;
+  slices = {};
   slices.format = wishes.format;
   slices.rule = slice_rule(wishes);
   slices.one_scale = wishes.one_scale;
-  if (is_complex(plan.shape.scalar))
-    slices.complex_form = wishes.complex_form == ComplexForm::kAuto ? ComplexForm::kFourProducts : wishes.complex_form;
+  slices.rounds_sums = wishes.sums == SliceSums::kRounded;
+  slices.complex_form = form;
   const Scalar scalar = plan.shape.scalar;
   const std::int64_t k = std::max<std::int64_t>(plan::num_terms(plan.shape), 1);
   const double rounding = num::result_rounding(scalar);
@@ -152,7 +195,10 @@ Status plan_slice_numerics(plan::Plan& plan) {
     slices.rungs[0] = rung;
     slices.num_rungs = 1;
     stage.gauge = Gauge::kNorm;
-    const double truncation = norm_bound(rung);
+    const int num_products =
+        num::num_slice_products(rung.num_slices, rung.num_diagonals) * (is_complex(scalar) ? 2 : 1);
+    const double truncation =
+        norm_bound(rung) + (slices.rounds_sums ? num::rounded_sums_norm_bound(slices.rule, num_products) : 0.0);
     stage.bound = truncation + (1.0 + truncation) * rounding;
     return {};
   }
@@ -194,6 +240,7 @@ std::int64_t slice_stride(const plan::Plan& plan, std::int64_t elements) {
 
 int slice_sum_words(const plan::Plan& plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
+  if (slices.rounds_sums) return 1;
   const int bits = num::slice_sum_bits(slices.rule, slices.last().num_diagonals,
                                        std::max<std::int64_t>(plan::num_terms(plan.shape), 1));
   return std::max(2, (bits + 63) / 64);
@@ -201,8 +248,7 @@ int slice_sum_words(const plan::Plan& plan) {
 
 int slices_per_sum(const plan::Plan& plan, std::int64_t elements) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
-  const std::int64_t limit =
-      slices.format == SliceFormat::kInt8 ? num::int32_block(slices.rule) : slice_sum_limit(slices.format, slices.rule);
+  const std::int64_t limit = slice_sum_limit(slices.format, slices.rule);
   const std::int64_t numbers = std::max<std::int64_t>(1, slice_numbers(plan, elements));
   return static_cast<int>(std::clamp<std::int64_t>(limit / numbers, 1, slices.last().num_slices));
 }
@@ -301,8 +347,10 @@ std::variant<product::Offer, product::Refusal> query(const plan::Plan& plan, con
   return counter.bytes();
 }
 
-bool shrink(plan::Chunk& chunk) {
+/// @param keeps_k all of k must stay together
+bool shrink(plan::Chunk& chunk, bool keeps_k) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  if (keeps_k) return plan::halve(longer, 1, 1);
   return (chunk.kc > 4096 && plan::halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && plan::halve(longer, 256, 1)) ||
          plan::halve(chunk.kc, 512, kPadBytes) || plan::halve(longer, 1, 1) ||
          plan::halve(chunk.kc, kPadBytes, kPadBytes);
@@ -319,11 +367,12 @@ bool plan_slice_chunk(plan::Plan& plan) {
   plan::Chunk& chunk = plan::edit_stage<Ozaki1Stage>(plan).chunk;
   chunk = {shape.m, shape.n, std::min(std::max<std::int64_t>(shape.k, 1), most_numbers / slice_numbers(plan, 1))};
   if (slices.format == SliceFormat::kInt8 && chunk.kc < shape.k) chunk.kc = chunk.kc / kPadBytes * kPadBytes;
-  if (plan.policy.slices.sums == SliceSums::kBlocked) {
+  const int wanted_lines = plan.policy.slices.block_lines;
+  if (wanted_lines > 0 || plan.policy.slices.sums == SliceSums::kBlocked) {
     std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-    longer = std::min(longer, kSliceBlockLines);
+    longer = std::min<std::int64_t>(longer, wanted_lines > 0 ? wanted_lines : kSliceBlockLines);
   }
-  while (booked_bytes(plan) > granted && shrink(chunk)) {
+  while (booked_bytes(plan) > granted && shrink(chunk, slices.rounds_sums)) {
   }
   plan.schedule.workspace_bytes = booked_bytes(plan);
   return plan.schedule.workspace_bytes <= granted;
@@ -424,7 +473,7 @@ Status plan_on_host(plan::Plan& plan, const plan::Environment& environment) {
     KIZAMI_RETURN_IF_ERROR(ozaki2::plan_ozaki2_schedule(plan, environment));
     plan.policy.engine = engine;
   }
-  KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan));
+  KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan, complex_form_of(plan.policy.slices, plan.shape.scalar)));
   return plan_slice_schedule(plan, environment);
 }
 

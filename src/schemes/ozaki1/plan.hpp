@@ -15,8 +15,8 @@ namespace kizami::ozaki1 {
 /// On the host and, by device_plan.hpp, on a device.
 extern const plan::SchemePlanner kOzaki1Planner;
 
-/// Lines of the larger operand in one pass of SliceSums::kBlocked; unmeasured.
-inline constexpr std::int64_t kSliceBlockLines = 4096;
+/// Lines of the larger operand in one pass of SliceSums::kBlocked on the host; unmeasured.
+inline constexpr int kSliceBlockLines = 4096;
 
 /// What scheme ozaki1 cannot do whatever the machine, and wishes that belong to it alone. @status kInvalidArgument: a
 /// number out of range; kUnsupported; kAccuracyUnreachable: accuracy correct
@@ -25,7 +25,9 @@ Status validate_slices(const problem::Shape& shape, const Policy& policy);
 /// Slices, bound, and without a certificate all of the plan but chunks and engine; with one, scheme ozaki2 is planned
 /// already.
 /// @status kAccuracyUnreachable: no number of slices reaches the accuracy in gauge kNorm
-Status plan_slice_numerics(plan::Plan& plan);
+Status plan_slice_numerics(plan::Plan& plan, ComplexForm form);
+/// The form that a wish means, where it is not left to prediction; of real types kAuto.
+[[nodiscard]] ComplexForm complex_form_of(const Slicing& wishes, Scalar scalar);
 /// Whether plan_slice_numerics() wants a certificate, and so scheme ozaki2 behind it.
 [[nodiscard]] bool wants_certificate(const Policy& policy);
 /// Chunks and engine. @status kUnsupported: no engine; kWorkspaceTooSmall
@@ -38,7 +40,7 @@ Status plan_slice_schedule(plan::Plan& plan, const plan::Environment& environmen
 /// Numbers of a slice of kc elements, and those padded.
 [[nodiscard]] std::int64_t slice_numbers(const plan::Plan& plan, std::int64_t elements);
 [[nodiscard]] std::int64_t slice_stride(const plan::Plan& plan, std::int64_t elements);
-/// Words of an exact sum.
+/// Words of an exact sum; 1: sums are FP64 numbers.
 [[nodiscard]] int slice_sum_words(const plan::Plan& plan);
 /// Products of one anti-diagonal of `elements` elements of k that share an accumulator: r of ozIMMU_EF.
 [[nodiscard]] int slices_per_sum(const plan::Plan& plan, std::int64_t elements);

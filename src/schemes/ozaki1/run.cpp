@@ -253,7 +253,8 @@ class Ozaki1Call {
           b.data + (product.b_part * b.part_stride + (l - 1 - (g - s)) * b.slice_stride) * digit_bytes();
       const std::int64_t k = is_concatenated ? count * stride : numbers;
       const int planes = is_concatenated ? 1 : count;
-      const int per_sum = how == SliceSums::kPairs ? 1 : slices_per_sum(plan_, length);
+      const bool is_alone = how == SliceSums::kPairs || how == SliceSums::kRounded;
+      const int per_sum = is_alone ? 1 : slices_per_sum(plan_, length);
       const int shift = slices_.rule.step * (rung_.num_diagonals - 1 - g) + product.shift;
       KIZAMI_RETURN_IF_ERROR(launch_planes(a, b, a_data, b_data, k, planes));
       add_planes(product, planes, per_sum, shift);

@@ -44,7 +44,7 @@ void Ozaki1Stage::add_numerics(const plan::Plan& plan, plan::Stages behind, plan
     hash.add(static_cast<std::uint64_t>(rung.num_slices) << 32 | static_cast<std::uint64_t>(rung.num_diagonals));
     hash.add(std::bit_cast<std::uint32_t>(numerics.ladder.rungs[static_cast<std::size_t>(r)].allowance));
   }
-  hash.add((numerics.until_zero ? 1U : 0U) | (numerics.takes_all_pairs ? 2U : 0U));
+  hash.add((numerics.until_zero ? 1U : 0U) | (numerics.takes_all_pairs ? 2U : 0U) | (numerics.rounds_sums ? 4U : 0U));
 }
 
 bool Ozaki1Stage::add_preparation(plan::NumericsHash& hash) const {
@@ -70,12 +70,18 @@ void Ozaki1Stage::explain(const plan::Plan& plan, plan::Stages behind, const pla
                           : "none needed: the bound holds for any data" +
                                 std::string(numerics.one_scale ? " whose lines are equally large" : ""));
   std::string sums_text(to_string(sums));
-  if (!plan::is_on_device(plan) && sums != SliceSums::kPairs) {
+  const bool shares_accumulators =
+      sums == SliceSums::kGrouped || sums == SliceSums::kConcatenated || sums == SliceSums::kBlocked;
+  if (shares_accumulators && (!plan::is_on_device(plan) || numerics.format == SliceFormat::kInt8)) {
     sums_text += ", " + std::to_string(slices_per_sum(plan, chunk.kc)) + " products in one accumulator at most";
   }
   fact("sums", sums_text);
   fact("k blocks", std::to_string(chunk.kc));
   fact("chunks", std::to_string(chunk.mc) + " x " + std::to_string(chunk.nc) + " of C");
+  if (blocks.lines > 0) {
+    fact("blocks", std::to_string(blocks.lines) + " lines of " + (chunk.mc >= chunk.nc ? "A" : "B") + ", in " +
+                       std::to_string(blocks.num_streams) + (blocks.num_streams == 1 ? " stream" : " streams"));
+  }
   fact("engine", std::string(engine_name()));
 }
 

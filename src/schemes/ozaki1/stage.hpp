@@ -13,12 +13,19 @@
 
 namespace kizami::ozaki1 {
 
+/// On a device: a chunk's products and sums, block by block of lines of its larger operand, whose slices all stay.
+struct SliceBlocks {
+  std::int64_t lines = 0;  ///< of a block; 0: a chunk is one
+  int num_streams = 1;     ///< that take the blocks in turn, each with planes of its own
+};
+
 struct Ozaki1Stage final : plan::StageOf<Ozaki1Stage, Scheme::kOzaki1> {
   SliceNumerics numerics;
 
   const product::Engine* engine = nullptr;             ///< but on the host, for slices in floating point
   const product::FloatEngine* float_engine = nullptr;  ///< of those
   plan::Chunk chunk;                                   ///< kc as far as sums are exact
+  SliceBlocks blocks;
   SliceSums sums = SliceSums::kConcatenated;
   std::optional<std::size_t> engine_bytes;  ///< that the engine asks for on the host, once chunks are final
 

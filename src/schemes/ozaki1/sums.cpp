@@ -15,6 +15,11 @@ namespace {
 /// words += value 2^shift.
 void add_shifted(std::uint64_t* words, int num_words, std::int64_t value, int shift) {
   if (value == 0) return;
+  if (num_words == 1) {
+    const double sum = kizami::bit_cast<double>(*words) + static_cast<double>(value) * num::exp2i<double>(shift);
+    *words = kizami::bit_cast<std::uint64_t>(sum);
+    return;
+  }
   const int first = shift / 64;
   const int bits = shift % 64;
   const std::uint64_t extension = value < 0 ? ~std::uint64_t{0} : 0;
@@ -34,6 +39,7 @@ void add_shifted(std::uint64_t* words, int num_words, std::int64_t value, int sh
 
 /// The sum times 2^exponent, rounded to 53 bits.
 [[nodiscard]] num::Scaled round_sum(const std::uint64_t* words, int num_words, int exponent) {
+  if (num_words == 1) return num::make_scaled(kizami::bit_cast<double>(*words), exponent);
   std::uint64_t magnitude[kMaxSumWords] = {};
   const bool is_negative = (words[num_words - 1] >> 63) != 0;
   bool carry = is_negative;

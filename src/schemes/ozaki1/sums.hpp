@@ -13,11 +13,12 @@ namespace kizami::ozaki1 {
 /// Words of an exact sum: two's complement, least significant first.
 inline constexpr int kMaxSumWords = 8;
 
+/// One word is an FP64 number instead, to which products are added with rounding.
 /// Sums of one block of C, by form: one, or the real and the imaginary part.
 /// @shape element (i, j) of form f at words + (f * form_stride + j * col_stride + i) * num_words
 struct ExactSums {
   std::uint64_t* words = nullptr;
-  int num_words = 2;  ///< 2, 4 or 8
+  int num_words = 2;  ///< 1, 2, 4 or 8
   std::int64_t col_stride = 0;
   std::int64_t form_stride = 0;
 };
@@ -34,8 +35,10 @@ struct SliceProducts {
 /// Sets the sums of a block to zero.
 void clear_sums(const ExactSums& sums, std::int64_t rows, std::int64_t cols, int num_forms, int threads);
 
-/// sums of form f += sign * sum of the planes * 2^shift. Planes are summed in INT32 first, planes_per_sum at a time.
-/// @range sign +1 or -1; planes_per_sum planes sum exactly in INT32; the sums do not overflow their words; shift >= 0
+/// sums of form f += sign * sum of the planes * 2^shift. Planes are summed in INT32 first, planes_per_sum at a time, and
+/// such sums added in the order of their planes.
+/// @range sign +1 or -1; planes_per_sum planes sum exactly in INT32; the sums do not overflow their words; 0 <= shift <
+///        900
 template <class Acc>
 void add_products(const SliceProducts<Acc>& products, int planes_per_sum, int sign, int shift, int form,
                   const ExactSums& sums, std::int64_t rows, std::int64_t cols, int threads);

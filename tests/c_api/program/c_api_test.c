@@ -247,7 +247,9 @@ static void test_policies(void) {
   CHECK_ERROR(kizami_policy_set_digits(policy, 0, 4, 0, 0), KIZAMI_INVALID_ARGUMENT, "split = 4");
   CHECK_ERROR(kizami_policy_set_digits(policy, 0, 0, 12, 0), KIZAMI_INVALID_ARGUMENT, "slice_bits = 12");
   CHECK_ERROR(kizami_policy_set_digits(policy, 0, 0, 0, 2), KIZAMI_INVALID_ARGUMENT, "has_one_scale = 2");
-  CHECK_ERROR(kizami_policy_set_slice_sums(policy, 6), KIZAMI_INVALID_ARGUMENT, "sums = 6");
+  CHECK_ERROR(kizami_policy_set_slice_sums(policy, 7), KIZAMI_INVALID_ARGUMENT, "sums = 7");
+  CHECK_ERROR(kizami_policy_set_slice_blocks(policy, -1, 0), KIZAMI_INVALID_ARGUMENT, "lines = -1");
+  CHECK_ERROR(kizami_policy_set_slice_blocks(policy, 0, 9), KIZAMI_INVALID_ARGUMENT, "num_streams = 9");
   CHECK_ERROR(kizami_policy_set_complex_form(policy, 4), KIZAMI_INVALID_ARGUMENT, "form = 4");
   CHECK_ERROR(kizami_policy_set_variant(policy, 12, 0, 0), KIZAMI_INVALID_ARGUMENT, "variant = 12");
   CHECK_ERROR(kizami_policy_set_variant(policy, 1, 2, 0), KIZAMI_INVALID_ARGUMENT, "keep_small_term = 2");

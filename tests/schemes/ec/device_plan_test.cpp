@@ -12,6 +12,8 @@
 #include "exec/schemes.hpp"
 #include "num/bounds.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ec/device_planes_plan.hpp"
+#include "schemes/ec/plan.hpp"
 #include "schemes/native/device_plan.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "tests/plan/fake_engine.hpp"
@@ -50,6 +52,23 @@ class FakeEcEngine final : public product::EcEngine {
   bool carries_tf32_;
 };
 
+/// An engine of planes.
+class FakeMma final : public product::FloatEngine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "mma"; }
+  [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
+  [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::FloatProductDesc& desc,
+                                                                     const product::DeviceFacts&) const override {
+    if (desc.core != num::hopper_tensor_core(desc.type)) return product::Refusal{"no such tensor core"};
+    return product::Offer{0, 1e-3, 1};
+  }
+  Status run(const product::FloatProductDesc& /*desc*/, const product::Offer& /*offer*/,
+             const product::FloatPointers& /*pointers*/, std::byte* /*workspace*/,
+             product::Queue /*queue*/) const override {
+    return {StatusCode::kUnsupported, "plans only"};
+  }
+};
+
 class DeviceFake final : public plan::FakeEngine {
  public:
   explicit DeviceFake(double seconds) : plan::FakeEngine("hopper", plan::offering(seconds, 0)) {}
@@ -62,10 +81,12 @@ class DeviceEcPlan : public testing::Test {
   Result<plan::Plan> planned(const Policy& policy, const problem::Shape& shape = {Scalar::kF32, 1000, 900, 1024},
                              const Batch& batch = {}) {
     ec_list_ = {&ec_};
+    float_list_ = {&mma_};
     list_ = {&ozaki2_};
     plan::Environment environment;
     environment.schemes = exec::schemes();
     environment.ec_engines = ec_list_;
+    environment.float_engines = float_list_;
     environment.engines = list_;
     static const plan::FakeCublas cublas;
     environment.native_device_engine = &cublas;
@@ -85,8 +106,10 @@ class DeviceEcPlan : public testing::Test {
   }
 
   FakeEcEngine ec_;
+  FakeMma mma_;
   DeviceFake ozaki2_{1e-3};
   std::vector<const product::EcEngine*> ec_list_;
+  std::vector<const product::FloatEngine*> float_list_;
   std::vector<const product::Engine*> list_;
 };
 
@@ -176,15 +199,7 @@ TEST_F(DeviceEcPlan, PromotionCanBeAskedFor) {
   EXPECT_EQ(refusal(policy), "scheme ec: variant scaled: engine hopper: no such kernel");
 }
 
-TEST_F(DeviceEcPlan, RefusesVariantsWithoutKernelsByNameAndEngine) {
-  for (const EcVariant variant :
-       {EcVariant::kHalfhalf, EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng, EcVariant::kBf16x3,
-        EcVariant::kBf16x6, EcVariant::kBf16x9, EcVariant::kFp16, EcVariant::kTf32}) {
-    const Result<plan::Plan> plan = planned(ec_policy(variant));
-    EXPECT_EQ(plan.status().code(), StatusCode::kUnsupported);
-    EXPECT_EQ(plan.status().reason(),
-              "scheme ec: variant " + std::string(to_string(variant)) + ": engine hopper: no such kernel");
-  }
+TEST_F(DeviceEcPlan, RefusesWhatHasNoKernelByNameAndEngine) {
   Policy policy = ec_policy();
   policy.ec.keep_small_term = true;
   EXPECT_EQ(refusal(policy), "scheme ec: variant scaled: engine hopper: no such kernel");
@@ -192,12 +207,75 @@ TEST_F(DeviceEcPlan, RefusesVariantsWithoutKernelsByNameAndEngine) {
   policy.ec.tensor_core = TensorCoreModel::kAmpere;
   EXPECT_EQ(refusal(policy), "scheme ec: variant scaled: engine hopper: no such kernel");
   policy = ec_policy();
+  policy.ec.truncate_parts = true;
+  EXPECT_EQ(refusal(policy),
+            "scheme ec: variant scaled: engine hopper: truncate_parts = 1, must be 0: the kernels round parts to "
+            "nearest");
+  policy = ec_policy(EcVariant::kMarkidis);
+  policy.engine = EngineName::kHopper;
+  EXPECT_EQ(refusal(policy), "scheme ec: variant markidis: engine hopper: no such kernel");
+  policy = ec_policy();
   policy.ec.karatsuba = true;
   policy.gauge = Gauge::kNorm;
   EXPECT_NE(refusal(policy, {Scalar::kC64, 100, 100, 100}).find("karatsuba = true, must be false"), std::string::npos);
   policy = ec_policy();
   policy.engine = EngineName::kCublasLt;
   EXPECT_NE(refusal(policy).find("engine cublaslt carries no products of scheme ec"), std::string::npos);
+}
+
+/// By planes: which engine multiplies, and what a call launches.
+TEST_F(DeviceEcPlan, TakesTheVariantsOfDocumentsByPlanes) {
+  struct Expected {
+    EcVariant variant;
+    int parts, sums, products;
+  };
+  constexpr Expected kExpected[] = {
+      {EcVariant::kHalfhalf, 2, 2, 3}, {EcVariant::kTf32tf32, 2, 2, 3}, {EcVariant::kMarkidis, 2, 1, 4},
+      {EcVariant::kFeng, 2, 1, 4},     {EcVariant::kBf16x3, 2, 1, 3},   {EcVariant::kBf16x6, 3, 1, 6},
+      {EcVariant::kBf16x9, 3, 1, 9},   {EcVariant::kFp16, 1, 1, 1},     {EcVariant::kTf32, 1, 1, 1}};
+  for (const Expected& e : kExpected) {
+    const std::string name(to_string(e.variant));
+    Policy policy = ec_policy(e.variant);
+    EXPECT_EQ(refusal(policy), "check_range = 1, must be 0 for variant " + name +
+                                   " in device memory: nobody looks there for operands beyond its range");
+    policy.ec.check_range = false;
+    for (const Scalar scalar : {Scalar::kF32, Scalar::kC64}) {
+      const Result<plan::Plan> plan = planned(policy, {scalar, 100, 90, 1024});
+      ASSERT_TRUE(plan.ok()) << name << ": " << plan.status().reason();
+      ASSERT_TRUE(has_device_planes(plan.value())) << name;
+      const EcStage& stage = ec_of(plan.value());
+      EXPECT_EQ(stage.engine_name(), "mma") << name;
+      EXPECT_EQ(stage.numerics.num_rungs, 1) << name;
+      EXPECT_EQ(stage.numerics.rungs[0].recipe.split.num_parts, e.parts) << name;
+      EXPECT_EQ(plan.value().first().bound, stage.numerics.rungs[0].error) << name;
+      EXPECT_EQ(ec_products(plan.value()), is_complex(scalar) ? 2 : 1) << name;
+      const product::FloatProductDesc desc = ec_product(plan.value(), 0);
+      EXPECT_EQ(desc.num_sums, e.sums) << name;
+      EXPECT_EQ(product::num_plane_products(desc), e.products) << name;
+      EXPECT_EQ(desc.k, is_complex(scalar) ? 2048 : 1024) << name;
+      EXPECT_NE(plan::explain(plan.value()).find("mma, planes of all lines"), std::string::npos);
+    }
+  }
+}
+
+TEST_F(DeviceEcPlan, TakesWhatEngineMmaIsNamedFor) {
+  Policy policy = ec_policy(EcVariant::kScaled);
+  policy.engine = EngineName::kMma;
+  policy.ec.check_range = false;
+  policy.ec.keep_small_term = true;
+  const Result<plan::Plan> plan = planned(policy);
+  ASSERT_TRUE(plan.ok()) << plan.status().reason();
+  EXPECT_TRUE(has_device_planes(plan.value()));
+  EXPECT_EQ(product::num_plane_products(ec_product(plan.value(), 0)), 4);
+  policy.ec.tensor_core = TensorCoreModel::kAmpere;
+  EXPECT_EQ(refusal(policy),
+            "scheme ec: variant scaled: no engine here multiplies planes in device memory; mma: no such tensor core");
+  policy.ec.tensor_core = TensorCoreModel::kHopper;
+  policy.accuracy = Accuracy::at_bits(22);
+  EXPECT_EQ(planned(policy).status().code(), StatusCode::kAccuracyUnreachable);
+  policy.accuracy = Accuracy::native();
+  policy.workspace_limit_bytes = plan.value().schedule.workspace_bytes - 1;
+  EXPECT_EQ(planned(policy).status().code(), StatusCode::kWorkspaceTooSmall);
 }
 
 TEST_F(DeviceEcPlan, RefusesWhatItDoesNotReach) {

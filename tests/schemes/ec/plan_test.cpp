@@ -103,6 +103,29 @@ TEST(EcRecipe, WishesReachTheProduct) {
   EXPECT_EQ(desc.core, num::ampere_tensor_core(num::FloatType::kFp16));
 }
 
+// As documents have them: of TF32 as well, whose exponents are those of FP32, lines are taken as they are.
+TEST(EcRecipe, DocumentsScaleNoLines) {
+  for (const EcVariant variant : {EcVariant::kHalfhalf, EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng,
+                                  EcVariant::kFp16, EcVariant::kTf32})
+    EXPECT_FALSE(ec_recipe(variant, {}).scales_lines) << to_string(variant);
+  for (const EcVariant variant : {EcVariant::kScaled, EcVariant::kScaledTf32, EcVariant::kBf16x3})
+    EXPECT_TRUE(ec_recipe(variant, {}).scales_lines) << to_string(variant);
+}
+
+// Feng's split rounds; the one that it is compared with cuts.
+TEST(EcRecipe, PartsMayBeCut) {
+  ErrorCorrection wishes;
+  EXPECT_EQ(ec_recipe(EcVariant::kMarkidis, wishes).split.rounding, RoundingMode::kNearestEven);
+  wishes.truncate_parts = true;
+  EXPECT_EQ(ec_recipe(EcVariant::kMarkidis, wishes).split.rounding, RoundingMode::kTowardZero);
+  EXPECT_EQ(ec_recipe(EcVariant::kFeng, wishes).split.rounding, RoundingMode::kNearestEven);
+  const num::TensorCore core = num::hopper_tensor_core(num::FloatType::kFp16);
+  const num::EcErrorTerms cut = ec_error_terms(ec_recipe(EcVariant::kMarkidis, wishes), core);
+  const num::EcErrorTerms rounded = ec_error_terms(ec_recipe(EcVariant::kFeng, wishes), core);
+  EXPECT_EQ(cut.split_remainder, 0x1p-21);
+  EXPECT_EQ(rounded.split_remainder, 0x1p-23);
+}
+
 // 2^-25 of lines whose largest element is 2^14: an element keeps 22 bits down to 2^-16 of the largest, and an absolute
 // error of 2^-39 of it below.
 TEST(EcRange, FloorsOfTheFp16Forms) {
@@ -110,7 +133,8 @@ TEST(EcRange, FloorsOfTheFp16Forms) {
   // Lost would be 2^-36, but 3 * 17 addends are cut at 2^(-14 - 24) |b| where a subnormal part sets their exponent.
   EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kHalfhalf, {})), -32);
   EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kMarkidis, {})), -25);
-  EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kTf32tf32, {})), 45 - 100);
+  EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kScaledTf32, {})), 45 - 100);
+  EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kTf32tf32, {})), -100);
 }
 
 num::LineStats line(int exponent, int lsb) {
@@ -128,6 +152,17 @@ TEST(EcRange, LinesOfMultiplesOfTheUnitHaveNoRangeError) {
   const EcRecipe halfhalf = ec_recipe(EcVariant::kHalfhalf, {});
   EXPECT_EQ(ec_weight(halfhalf, line(3, -14), 100).exact_rung, 0);
   EXPECT_EQ(ec_weight(halfhalf, line(3, -15), 100).exact_rung, 1);
+}
+
+TEST(EcRange, UnscaledTf32EndsWhereSumsOverflowOrUnderflow) {
+  for (const EcVariant variant : {EcVariant::kTf32tf32, EcVariant::kTf32}) {
+    const EcRecipe recipe = ec_recipe(variant, {});
+    EXPECT_FALSE(ec_fits(recipe, line(46, 30)));
+    EXPECT_TRUE(ec_fits(recipe, line(45, 30)));
+    EXPECT_TRUE(ec_fits(recipe, line(-19, -40)));
+    EXPECT_FALSE(ec_fits(recipe, line(-20, -40)));
+    EXPECT_TRUE(ec_fits(recipe, num::LineStats{}));  // zeros
+  }
 }
 
 TEST(EcRange, UnscaledFormsWeighSmallLinesMoreAndRefuseLargeOnes) {
@@ -233,6 +268,9 @@ TEST(EcPlan, Refusals) {
   policy = ec_policy();
   policy.ec.remainder_shift = 13;
   EXPECT_EQ(reason(policy), "remainder_shift = 13, must be in -1..12");
+  policy = ec_policy(EcVariant::kFeng);
+  policy.ec.truncate_parts = true;
+  EXPECT_EQ(reason(policy), "truncate_parts = 1, must be 0 for variant feng: its split rounds");
   policy = ec_policy(EcVariant::kHalfhalf);
   policy.scheme = Scheme::kOzaki2;
   EXPECT_EQ(reason(policy), "variant = halfhalf and its settings need scheme ec, got ozaki2");
@@ -277,6 +315,8 @@ TEST(EcPlan, HashTellsNumericsApart) {
   policy.ec.tensor_core = TensorCoreModel::kMmaRn;
   add(policy);
   policy.ec.remainder_shift = 8;
+  add(policy);
+  policy.ec.truncate_parts = true;
   add(policy);
   std::sort(hashes.begin(), hashes.end());
   EXPECT_EQ(std::unique(hashes.begin(), hashes.end()), hashes.end());

@@ -87,43 +87,57 @@ void expect_all_products(const plan::Plan& plan) {
   SliceBatch batch;
   while (walk.next(batch)) {
     ASSERT_TRUE(batch.num_windows >= 1 && batch.num_windows <= product::kMaxWindows);
-    std::vector<bool> is_used(static_cast<std::size_t>(batch.num_windows));
-    for (int w = 1; w < batch.num_windows; ++w) ASSERT_GE(batch.windows[w - 1].k, batch.windows[w].k);
+    std::vector<bool> is_used(static_cast<std::size_t>(batch.num_planes));
+    std::vector<std::vector<product::Window>> planes;
+    for (int w = 0; w < batch.num_windows; ++w) {
+      if (!batch.windows[w].is_added) planes.emplace_back();
+      ASSERT_FALSE(planes.empty());
+      planes.back().push_back(batch.windows[w]);
+    }
+    ASSERT_EQ(static_cast<int>(planes.size()), batch.num_planes);
+    const auto elements_of = [](const std::vector<product::Window>& plane) {
+      std::int64_t sum = 0;
+      for (const product::Window& window : plane) sum += window.k;
+      return sum;
+    };
+    for (std::size_t q = 1; q < planes.size(); ++q) ASSERT_GE(elements_of(planes[q - 1]), elements_of(planes[q]));
     int p = 0;
     for (int g = 0; g < batch.sums.num_groups; ++g) {
       const SliceGroup& group = batch.sums.groups[g];
       double largest = 0;
       for (; p < group.end; ++p) {
         const int plane = batch.sums.planes[p];
-        ASSERT_TRUE(plane >= 0 && plane < batch.num_windows && !is_used[static_cast<std::size_t>(plane)]);
+        ASSERT_TRUE(plane >= 0 && plane < batch.num_planes && !is_used[static_cast<std::size_t>(plane)]);
         is_used[static_cast<std::size_t>(plane)] = true;
-        const product::Window& window = batch.windows[plane];
+        const std::vector<product::Window>& windows = planes[static_cast<std::size_t>(plane)];
         const double digit = num::max_digit(slices.rule);
-        ASSERT_LT(static_cast<double>(window.k) * digit * digit, 0x1p31) << "a sum leaves INT32";
+        ASSERT_LT(static_cast<double>(elements_of(windows)) * digit * digit, 0x1p31) << "a sum leaves INT32";
         largest += 0x1p31 * batch.sums.factors[p];
-        const std::int64_t offset = window.a_first % stride;
-        ASSERT_EQ(window.b_first % stride, offset) << "elements meet others";
-        for (std::int64_t at = 0, length = 0; at < window.k; at += length) {
-          const std::int64_t in_slice = (offset + at) % stride;
-          length = std::min(window.k - at, stride - in_slice);
-          const auto i = static_cast<int>((window.a_first + at) / stride);
-          const int j = rung.num_slices - 1 - static_cast<int>((window.b_first + at) / stride);
-          const int shift = group.shift + std::countr_zero(static_cast<std::uint32_t>(batch.sums.factors[p]));
-          bool is_found = false;
-          for (int q = 0; q < form.num_products; ++q) {
-            const SlicedProduct& product = form.products[q];
-            is_found |= product.a_part == window.a_plane && product.b_part == window.b_plane &&
-                        product.signs[0] == group.signs[0] && product.signs[1] == group.signs[1] &&
-                        shift == slices.rule.step * (rung.num_diagonals - 1 - i - j) + product.shift;
+        const int shift = group.shift + std::countr_zero(static_cast<std::uint32_t>(batch.sums.factors[p]));
+        for (const product::Window& window : windows) {
+          const std::int64_t offset = window.a_first % stride;
+          ASSERT_EQ(window.b_first % stride, offset) << "elements meet others";
+          for (std::int64_t at = 0, length = 0; at < window.k; at += length) {
+            const std::int64_t in_slice = (offset + at) % stride;
+            length = std::min(window.k - at, stride - in_slice);
+            const auto i = static_cast<int>((window.a_first + at) / stride);
+            const int j = rung.num_slices - 1 - static_cast<int>((window.b_first + at) / stride);
+            bool is_found = false;
+            for (int q = 0; q < form.num_products; ++q) {
+              const SlicedProduct& product = form.products[q];
+              is_found |= product.a_part == window.a_plane && product.b_part == window.b_plane &&
+                          product.signs[0] == group.signs[0] && product.signs[1] == group.signs[1] &&
+                          shift == slices.rule.step * (rung.num_diagonals - 1 - i - j) + product.shift;
+            }
+            EXPECT_TRUE(is_found) << "slices " << i << " and " << j;
+            seen[{window.a_plane, window.b_plane, group.signs[0], group.signs[1], i, j}] +=
+                std::min(length, std::max<std::int64_t>(numbers - in_slice, 0));
           }
-          EXPECT_TRUE(is_found) << "slices " << i << " and " << j;
-          seen[{window.a_plane, window.b_plane, group.signs[0], group.signs[1], i, j}] +=
-              std::min(length, std::max<std::int64_t>(numbers - in_slice, 0));
         }
       }
       EXPECT_LT(largest, 0x1p63) << "a group leaves 64 bits";
     }
-    EXPECT_EQ(p, batch.num_windows);
+    EXPECT_EQ(p, batch.num_planes);
   }
   EXPECT_EQ(static_cast<int>(seen.size()),
             form.num_products * num::num_slice_products(rung.num_slices, rung.num_diagonals));
@@ -133,7 +147,8 @@ void expect_all_products(const plan::Plan& plan) {
 TEST(DeviceOzaki1, TakesEveryProductOnce) {
   for (const auto& [l, d] : {std::pair(1, 1), {3, 3}, {7, 7}, {7, 9}, {4, 7}, {20, 39}, {20, 20}}) {
     for (const std::int64_t k : {1, 100, 1024, 40000, 131000, 300000}) {
-      for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kConcatenated, SliceSums::kBlocked}) {
+      for (const SliceSums sums :
+           {SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kConcatenated, SliceSums::kBlocked}) {
         for (const SliceSplit split : {SliceSplit::kBytes, SliceSplit::kTruncated, SliceSplit::kNearest}) {
           SCOPED_TRACE(testing::Message() << l << " slices, " << d << " diagonals, k = " << k);
           const Result<plan::Plan> plan = make_on_device({Scalar::kF64, 300, 200, k}, slicing(l, d, sums, {}, split));
@@ -201,6 +216,43 @@ TEST(DeviceOzaki1, MakesOneLaunchOfOneWindowADiagonalWhereSumsAllow) {
   EXPECT_TRUE(slices_in_one_pass(plan));
   EXPECT_GT(plan.schedule.seconds, 1e-3);
   EXPECT_EQ(ozaki1_of(plan).engine->name(), "hopper");
+}
+
+/// Planes and windows of one launch after another.
+std::vector<std::pair<int, int>> launches_of(const plan::Plan& plan) {
+  std::vector<std::pair<int, int>> launches;
+  SliceWalk walk(plan, ozaki1_of(plan).chunk.kc);
+  SliceBatch batch;
+  while (walk.next(batch)) launches.emplace_back(batch.num_planes, batch.num_windows);
+  return launches;
+}
+
+// Equations 5 and 6 of the document: products of one anti-diagonal share an INT32 plane, r of them. The bits do not
+// tell; planes do.
+TEST(DeviceOzaki1, GroupsTheProductsOfAnAntiDiagonalInOnePlane) {
+  using Launches = std::vector<std::pair<int, int>>;
+  const auto launches = [](std::int64_t k, SliceSums sums, SliceSplit split = SliceSplit::kTruncated, int l = 7) {
+    return launches_of(make_on_device({Scalar::kF64, 4096, 4096, k}, slicing(l, 0, sums, {}, split)).value());
+  };
+  EXPECT_EQ(launches(4096, SliceSums::kPairs), (Launches{{28, 28}}));
+  EXPECT_EQ(launches(4096, SliceSums::kGrouped), (Launches{{7, 28}}));
+  EXPECT_EQ(launches(4096, SliceSums::kBlocked), (Launches{{7, 28}}));
+  EXPECT_EQ(launches(4096, SliceSums::kConcatenated), (Launches{{7, 7}}));
+  // r = floor(131072 / k): at 18724 seven products would be 131068, at 18725 they would be 131075; at 2^16 two.
+  EXPECT_EQ(launches(18724, SliceSums::kGrouped), (Launches{{7, 28}}));
+  EXPECT_EQ(launches(18725, SliceSums::kGrouped), (Launches{{8, 28}}));
+  EXPECT_EQ(launches(1 << 16, SliceSums::kGrouped), (Launches{{16, 28}}));
+  EXPECT_EQ(launches((1 << 16) + 1, SliceSums::kGrouped), (Launches{{28, 28}}));
+  // Bytes reach -128: floor((2^31 - 1) / 2^14) = 2^17 - 1, of which the next smaller multiple of 64 is taken.
+  EXPECT_EQ(launches(1 << 16, SliceSums::kGrouped, SliceSplit::kBytes), (Launches{{28, 28}}));
+  EXPECT_EQ(launches((1 << 16) - 32, SliceSums::kGrouped, SliceSplit::kBytes), (Launches{{16, 28}}));
+  // A launch has 32 windows: the plane that it ends in is two.
+  EXPECT_EQ(launches(4096, SliceSums::kGrouped, SliceSplit::kTruncated, 8), (Launches{{6, 32}, {3, 4}}));
+  const auto bytes = [](SliceSums sums) {
+    return make_on_device({Scalar::kF64, 4096, 4096, 4096}, slicing(7, 0, sums)).value().schedule.workspace_bytes;
+  };
+  EXPECT_EQ(bytes(SliceSums::kPairs) - bytes(SliceSums::kGrouped), std::size_t{21} * 4 * 4096 * 4096);
+  EXPECT_EQ(bytes(SliceSums::kGrouped), bytes(SliceSums::kConcatenated));
 }
 
 TEST(DeviceOzaki1, KeepsTheLimitOfTheWorkspace) {

@@ -153,11 +153,15 @@ TEST(Ozaki1Plan, TheHashIsOfTheNumericsAlone) {
   for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kBlocked}) {
     Policy policy = sliced(SliceFormat::kInt8, 6);
     policy.slices.sums = sums;
+    if (sums == SliceSums::kBlocked) policy.slices.block_lines = policy.slices.num_streams = 5;
     EXPECT_EQ(plan::numerics_hash(planned(policy).value()), hash);
   }
   Policy policy = sliced(SliceFormat::kInt8, 6);
   policy.slices.split = SliceSplit::kNearest;
   EXPECT_NE(plan::numerics_hash(planned(policy).value()), hash);
+  policy = sliced(SliceFormat::kInt8, 6);
+  policy.slices.sums = SliceSums::kRounded;
+  EXPECT_NE(plan::numerics_hash(planned(policy).value()), hash) << "sums that round";
   const plan::Plan five = planned(sliced(SliceFormat::kInt8, 5)).value();
   EXPECT_NE(plan::numerics_hash(five), hash);
   EXPECT_EQ(plan::prepared_hash(five), plan::prepared_hash(planned(sliced(SliceFormat::kInt8, 6)).value()));
@@ -169,6 +173,26 @@ TEST(Ozaki1Plan, Refusals) {
     change(policy);
     return policy;
   };
+  EXPECT_EQ(
+      reason(with([](Policy& p) { p.slices.block_lines = 100; })),
+      "scheme ozaki1: slice_block = 100 and slice_streams = 0 with sums = auto, must be pairs, grouped, concatenated "
+      "or blocked");
+  EXPECT_EQ(reason(with([](Policy& p) {
+              p.slices.sums = SliceSums::kPairs;
+              p.slices.num_streams = 2;
+            })),
+            "scheme ozaki1: slice_block = 0 and slice_streams = 2 with sums = pairs, must be blocked, or have a "
+            "slice_block: streams take blocks");
+  EXPECT_EQ(reason(with([](Policy& p) {
+              p.slices.sums = SliceSums::kBlocked;
+              p.slices.block_lines = -1;
+            })),
+            "slice_block = -1, must be in 0..1048576");
+  EXPECT_EQ(reason(with([](Policy& p) {
+              p.slices.sums = SliceSums::kBlocked;
+              p.slices.num_streams = 9;
+            })),
+            "slice_streams = 9, must be in 0..8");
   EXPECT_EQ(reason(with([](Policy& p) {
               p.scheme = Scheme::kOzaki2;
               p.slices.num_slices = 3;

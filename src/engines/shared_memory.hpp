@@ -11,7 +11,7 @@
 #include "base/cuda_status.hpp"
 #include "kizami/status.hpp"
 
-namespace kizami::engines::hopper {
+namespace kizami::engines {
 
 /// The devices on which one kernel may have its shared memory. Of two threads that come at the same time both ask, each
 /// before its own launch.
@@ -31,4 +31,4 @@ class SharedMemoryGrant {
   std::atomic<std::uint64_t> devices_{0};
 };
 
-}  // namespace kizami::engines::hopper
+}  // namespace kizami::engines

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// What the host hands to the kernel of convolutions: one struct, passed by value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engines/hopper/tile_walk.hpp"
+#include "kizami/host_device.hpp"
+#include "product/ec_convolution.hpp"
+
+namespace kizami::engines::hopper {
+
+inline constexpr int kConvolutionCluster = 2;  ///< CTAs that share filters, each with cells of its own
+
+/// Where a tap of an axis begins: cells along that axis, and its plane.
+struct TapPlace {
+  std::int32_t offset;
+  std::int32_t plane;
+};
+inline constexpr int kTabledTaps = 32;  ///< of an axis; others are computed, which is slow
+
+/// m: filters of a group; n: cells of all images; planes are groups; a_map {bytes of k, filter, group}, b_map {bytes of a
+/// pixel, cell, plane}; num_k_blocks counts stages, a multiple of those of one promotion.
+struct ConvolutionParams : TileWalk {
+  TapPlace h_taps[kTabledTaps];  ///< offsets in cells of the chain, planes of the first column
+  TapPlace w_taps[kTabledTaps];
+  std::uint32_t num_tiles;  ///< of all groups
+  std::int32_t blocks;      ///< a pixel's of a group
+  std::int32_t is_tf32;
+  std::int32_t block_promotions;
+  Divider by_image;            ///< cells of an image
+  Divider by_row;              ///< cells of a row
+  std::int32_t rows_of_image;  ///< of cells
+  const std::int32_t* image_scales;
+  const std::int32_t* has_nonfinite;
+  const std::int32_t* filter_scales;
+  std::int32_t has_pairs;  ///< neighbouring filters are neighbours in memory, and pairs of them begin on 8 bytes
+  product::DirectConvolution direct;
+};
+
+/// Cells of a warpgroup and of one copy: all of a tile, or half of them where a tile has no more than 64 filters to share
+/// out.
+[[nodiscard]] constexpr int cells_of_copy(int tile_i, int tile_j) {
+  return tile_i == 64 && tile_j > 128 ? tile_j / 2 : tile_j;
+}
+
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr TapPlace tap_of_height(const product::ConvolutionAxis& h,
+                                                                  const product::ConvolutionAxis& w,
+                                                                  std::int32_t cells_of_row, std::int32_t tap) {
+  return {h.offset_of(tap) * cells_of_row, h.plane_of(tap) * w.num_planes()};
+}
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr TapPlace tap_of_width(const product::ConvolutionAxis& w, std::int32_t tap) {
+  return {w.offset_of(tap), w.plane_of(tap)};
+}
+
+/// A compiled kernel, as cudaLaunchKernelExC takes it.
+struct ConvolutionKernel {
+  const void* kernel;
+  std::size_t shared_bytes;
+};
+
+/// Each in a unit of its own, for the time that they take to compile.
+template <product::EcConvolutionForm form>
+[[nodiscard]] ConvolutionKernel convolution_kernel();
+
+}  // namespace kizami::engines::hopper

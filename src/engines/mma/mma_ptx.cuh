@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The instructions of the kernel, sm_80 and newer: copies to shared memory in the background, fragments from there, and
+// mma.sync with an FP32 accumulator. One function per instruction; no policy.
+#pragma once
+
+#include <cstdint>
+
+#include "num/tensor_core.hpp"
+
+namespace kizami::engines::mma {
+
+[[nodiscard]] __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+/// 16 bytes, or zeros where there is nothing to copy.
+__device__ __forceinline__ void copy_16_bytes(std::uint32_t to, const void* from, bool is_there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0)
+               : "memory");
+}
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
+/// Waits until at most kPending groups of the thread's copies are under way.
+template <int kPending>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
+}
+
+/// Four matrices of 8 rows of 16 bytes; lane l names row l % 8 of matrix l / 8, and gets 4 bytes of row l / 4 of each.
+__device__ __forceinline__ void load_matrices(std::uint32_t (&x)[4], std::uint32_t row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(row)
+               : "memory");
+}
+
+#define KIZAMI_MMA(shape_and_types)                                           \
+  asm volatile("mma.sync.aligned." shape_and_types                            \
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, " \
+               "%2, %3};\n"                                                   \
+               : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])       \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+
+/// acc += 16 lines of A times 8 lines of B, 32 bytes of k. Register 2 h + b of the accumulator of lane l is line
+/// 8 h + l / 4 of A, line 2 (l % 4) + b of B.
+template <num::FloatType kType>
+__device__ __forceinline__ void multiply(float (&acc)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                         std::uint32_t b1) {
+  if constexpr (kType == num::FloatType::kFp16) {
+    KIZAMI_MMA("m16n8k16.row.col.f32.f16.f16");
+  } else if constexpr (kType == num::FloatType::kBf16) {
+    KIZAMI_MMA("m16n8k16.row.col.f32.bf16.bf16");
+  } else {
+    KIZAMI_MMA("m16n8k8.row.col.f32.tf32.tf32");
+  }
+}
+#undef KIZAMI_MMA
+
+}  // namespace kizami::engines::mma

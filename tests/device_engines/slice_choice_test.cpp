@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// What the planner chooses for slices in device memory (sums, blocks of lines, complex form) beside what bench_gpu_slices
+// recorded of every way of it: never more than 5 % slower than the quickest.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "engines/cublaslt/seconds.hpp"
+#include "engines/desc_check.hpp"
+#include "engines/hopper/hopper.hpp"
+#include "exec/schemes.hpp"
+#include "lab/bench/sliced_way.hpp"
+#include "plan/h200_facts.hpp"
+#include "plan/plan.hpp"
+#include "schemes/ozaki1/stage.hpp"
+
+namespace kizami::plan {
+namespace {
+
+/// What engine cublaslt answers where its library is.
+class Library final : public product::Engine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "cublaslt"; }
+  [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
+  [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::ProductDesc& d,
+                                                                     const product::DeviceFacts&) const override {
+    if (auto reason = engines::why_refused(d, {.takes_windows = true, .takes_floats = true}))
+      return product::Refusal{*reason};
+    return product::Offer{
+        .workspace_bytes = std::size_t{32} << 20, .seconds = engines::cublaslt::seconds(d), .threads = 1};
+  }
+  [[nodiscard]] Status run(const product::ProductDesc&, const product::Offer&, const product::Pointers&, std::byte*,
+                           product::Queue) const override {
+    return {};
+  }
+};
+
+/// Sums, lines of a block, streams, complex form.
+using Way = std::tuple<std::string, std::int64_t, int, std::string>;
+/// Milliseconds of 7 truncated slices by type, n and engine: of the named ways, and what the planner took when they were
+/// recorded.
+struct Recorded {
+  std::map<Way, double> ways;
+};
+using Case = std::tuple<char, std::int64_t, std::string>;
+
+std::map<Case, Recorded> records() {
+  std::map<Case, Recorded> all;
+  std::ifstream file(KIZAMI_SLICE_RECORDS);
+  std::string line;
+  while (std::getline(file, line)) {
+    const auto json = nlohmann::json::parse(line);
+    const auto who = json.at("who").get<std::string>();
+    if (!who.starts_with("ozaki1/7/truncated") || !json.contains("sums")) continue;
+    if (who.find("full") != std::string::npos || json.at("sums") == "rounded") continue;
+    std::istringstream spec(json.at("case").get<std::string>());
+    std::string type;
+    std::string ops;
+    std::int64_t n = 0;
+    spec >> type >> ops >> n;
+    const Way way{json.at("sums"), json.at("block_lines"), json.at("streams"), json.at("complex_form")};
+    double& ms = all[{type[0], n, json.at("engine")}].ways[way];
+    const double found = json.at("ms_median").get<double>();
+    ms = ms == 0 ? found : std::min(ms, found);
+  }
+  return all;
+}
+
+TEST(SliceChoice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
+  static const Library library;
+  const std::array<const product::Engine*, 2> engines = {&engines::hopper_engine(), &library};
+  Environment environment;
+  environment.schemes = exec::schemes();
+  environment.engines = engines;
+  environment.facts = h200_facts();
+  int compared = 0;
+  for (const auto& [key, recorded] : records()) {
+    const auto& [type, n, engine] = key;
+    if (recorded.ways.size() < 2) continue;
+    Policy policy;
+    policy.scheme = Scheme::kOzaki1;
+    policy.engine = engine == "hopper" ? EngineName::kHopper : EngineName::kCublasLt;
+    policy.gauge = Gauge::kNorm;
+    policy.reproducibility = Reproducibility::kNotGuaranteed;
+    policy.slices.num_slices = 7;
+    policy.slices.split = SliceSplit::kTruncated;
+    const Result<Plan> plan = make({type == 'd' ? Scalar::kF64 : Scalar::kC128, n, n, n}, policy, environment);
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    const ozaki1::Ozaki1Stage& stage = ozaki1::ozaki1_of(plan.value());
+    const Way chosen{to_string(stage.sums), stage.blocks.lines, stage.blocks.num_streams,
+                     to_string(stage.numerics.complex_form)};
+    const auto found = recorded.ways.find(chosen);
+    ASSERT_NE(found, recorded.ways.end()) << "no record of it: " << explain(plan.value());
+    const auto best = std::min_element(recorded.ways.begin(), recorded.ways.end(),
+                                       [](const auto& x, const auto& y) { return x.second < y.second; });
+    EXPECT_LE(found->second, 1.05 * best->second)
+        << type << " " << n << " " << engine << ": quickest is " << std::get<0>(best->first) << " by "
+        << std::get<1>(best->first) << " lines in " << std::get<2>(best->first) << " streams, "
+        << std::get<3>(best->first) << "; " << explain(plan.value());
+    ++compared;
+  }
+  EXPECT_GE(compared, 20);
+}
+
+}  // namespace
+}  // namespace kizami::plan
