@@ -239,7 +239,7 @@ static void test_policies(void) {
   CHECK_ERROR(kizami_policy_set_gauge(policy, 2), KIZAMI_INVALID_ARGUMENT, "gauge = 2");
   CHECK_ERROR(kizami_policy_set_scheme(policy, 5), KIZAMI_INVALID_ARGUMENT, "scheme = 5");
   CHECK_ERROR(kizami_policy_set_engine(policy, -1), KIZAMI_INVALID_ARGUMENT, "engine = -1");
-  CHECK_ERROR(kizami_policy_set_engine(policy, 8), KIZAMI_INVALID_ARGUMENT, "engine = 8");
+  CHECK_ERROR(kizami_policy_set_engine(policy, 9), KIZAMI_INVALID_ARGUMENT, "engine = 9");
   CHECK_ERROR(kizami_policy_set_karatsuba(policy, 2), KIZAMI_INVALID_ARGUMENT, "is_wanted = 2");
   CHECK_ERROR(kizami_policy_set_slices(policy, 21, 0), KIZAMI_INVALID_ARGUMENT, "num_slices = 21");
   CHECK_ERROR(kizami_policy_set_slices(policy, 3, -2), KIZAMI_INVALID_ARGUMENT, "num_diagonals = -2");
