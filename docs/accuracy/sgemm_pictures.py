@@ -40,7 +40,7 @@ def draw(folders, name, columns, has_log_x=True, has_log_y=True, lowest=None, to
     for axes, (data, series) in zip(panels.flat, found.items()):
         for index, (label, points) in enumerate(series.items()):
             points = [(x, max(y, lowest) if lowest else y) for x, y in points]
-            points = [(x, y) for x, y in points if y > 0]
+            points = [(x, y) for x, y in points if 0 < y < 1e100]  # 1e300: NaN
             axes.plot([x for x, _ in points], [y for _, y in points], marker=".", ms=4, lw=1, color=plt.cm.tab20(index % 20), label=label)
         axes.set_title(data, fontsize=9)
         axes.set_yscale("log" if has_log_y else "linear")

@@ -143,7 +143,8 @@ SgemmErrors study_sgemm_errors(std::istream& records, const std::string& name) {
   StudyFigure three = figure("figure_3_device",
                              "Markidis' products on the device: products of an instruction added to the accumulator "
                              "inside the tensor core, or outside by mma_rn and mma_rz");
-  StudyFigure eight = figure("figure_8_device", "Error over k on the device by the exponents of the operands");
+  StudyFigure eight =
+      figure("figure_8_device", "Error over k on the device by the exponents of the operands; 1e+300: NaN");
   std::string text;
   for (int line = 1; std::getline(records, text); ++line) {
     if (text.empty()) continue;

@@ -39,10 +39,11 @@ std::optional<std::string> why_refused(const FloatProductDesc& d) {
   return std::nullopt;
 }
 
-/// Unmeasured: a third of what dense mma.sync could do on an H100, whole tiles of one wave after another.
+/// Whole tiles of one wave after another, at the rate of one product, and of three promoted ones, of n = 8192 on an H200
+/// (lab/results/h200/study_sgemm_documents.jsonl); four in one sum are nearly twice as fast.
 double predicted_seconds(const FloatProductDesc& d, int num_sms) {
   constexpr double kLaunch = 4e-6;
-  const double products_a_second = d.type == num::FloatType::kTf32 ? 0.5e12 : 1e12;  // of a multiprocessor
+  const double products_a_second = d.type == num::FloatType::kTf32 ? 0.22e12 : 0.45e12;  // of a multiprocessor
   const double tile = static_cast<double>(mma::kTileI) * mma::kTileJ * static_cast<double>(d.k) *
                       product::num_plane_products(d) / products_a_second;
   const double tiles =
