@@ -28,7 +28,8 @@ inline constexpr std::int64_t kRowPad = 16;
   return static_cast<int>(std::clamp<std::int64_t>(fit, 1, std::max(d.num_products, 1)));
 }
 
-/// Measured rates, docs/perf/h200_call.md: products a second by size, and the pass over the accumulators.
+/// Measured rates: products a second by size and the pass over the accumulators, docs/perf/h200_call.md; windows and their
+/// launches, lab/results/h200/slice_sums.jsonl, to which tests/device_engines/slice_choice_test.cpp holds the choice.
 [[nodiscard]] inline double seconds(const product::ProductDesc& d) {
   double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
   if (d.num_windows > 0) {
