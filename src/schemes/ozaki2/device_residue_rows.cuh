@@ -20,8 +20,6 @@
 
 namespace kizami::ozaki2::kernels {
 
-inline constexpr int kMaxWords = 6;  // 191 bits and a sign: more than kMaxIntegerBits
-
 // ---- the planes as linear maps --------------------------------------------------------------------------------------
 
 /// What one plane makes of an element's words: those of its real term, then those of the imaginary one.
@@ -224,8 +222,10 @@ struct Fragment {
   static constexpr int kTerms = device::Element<T>::kTerms;
   static constexpr int kCount = kTerms * kWords;      ///< words of an element
   static constexpr int kProducts = (kCount + 1) / 2;  ///< a missing word is zero
-  /// Whether the words take as many bytes as the elements.
-  static constexpr bool kIsOfSameSize = kCount * 4 == sizeof(T);
+  static constexpr int kProductBytes = 32 * static_cast<int>(sizeof(uint4));  ///< of all lanes and one product
+  /// Products whose words fit in the place of the elements, and the bytes of the others.
+  static constexpr int kInPlace = static_cast<int>(sizeof(T)) / 8;
+  static constexpr int kRestBytes = kWarpBytes - kInPlace * kProductBytes;
   uint4 a[kProducts] = {};
 
   Fragment() = default;
@@ -252,34 +252,46 @@ struct Fragment {
     });
   }
 
-  /// To and from kWarpBytes of shared memory, by all lanes: chunks of a lane are neighbours of those of others.
-  __device__ void store(unsigned char* warp_memory) const {
+  /// To and from shared memory, by all lanes: chunks of a lane are neighbours of those of others.
+  /// @param memory  the first kInPlace products' bytes  @param rest  the others': kRestBytes
+  __device__ void store(unsigned char* memory, unsigned char* rest) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-    for (int k = 0; k < kProducts; ++k, warp_memory += 32 * sizeof(uint4)) {
+    for (int k = 0; k < kProducts; ++k) {
+      unsigned char* const to = place(k, memory, rest);
       if (2 * k + 1 < kCount) {
-        reinterpret_cast<uint4*>(warp_memory)[lane] = a[k];
+        reinterpret_cast<uint4*>(to)[lane] = a[k];
       } else {
-        reinterpret_cast<uint2*>(warp_memory)[lane] = make_uint2(a[k].x, a[k].y);
+        reinterpret_cast<uint2*>(to)[lane] = make_uint2(a[k].x, a[k].y);
       }
     }
   }
-  __device__ static Fragment load(const unsigned char* warp_memory) {
+  __device__ static Fragment load(const unsigned char* memory, const unsigned char* rest) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     Fragment fragment;
 #pragma unroll
-    for (int k = 0; k < kProducts; ++k, warp_memory += 32 * sizeof(uint4)) {
+    for (int k = 0; k < kProducts; ++k) {
+      const unsigned char* const from = place(k, memory, rest);
       if (2 * k + 1 < kCount) {
-        fragment.a[k] = reinterpret_cast<const uint4*>(warp_memory)[lane];
+        fragment.a[k] = reinterpret_cast<const uint4*>(from)[lane];
       } else {
-        const uint2 half = reinterpret_cast<const uint2*>(warp_memory)[lane];
+        const uint2 half = reinterpret_cast<const uint2*>(from)[lane];
         fragment.a[k] = make_uint4(half.x, half.y, 0, 0);
       }
     }
     return fragment;
   }
+  /// The same in kWarpBytes that are one.
+  __device__ void store(unsigned char* memory) const { store(memory, memory + kInPlace * kProductBytes); }
+  __device__ static Fragment load(const unsigned char* memory) {
+    return load(memory, memory + kInPlace * kProductBytes);
+  }
 
  private:
+  template <class Byte>
+  [[nodiscard]] __device__ static Byte* place(int k, Byte* memory, Byte* rest) {
+    return k < kInPlace ? memory + k * kProductBytes : rest + (k - kInPlace) * kProductBytes;
+  }
   template <class Make>
   __device__ void for_terms(const Make& make) {
 #pragma unroll

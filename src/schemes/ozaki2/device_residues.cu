@@ -36,11 +36,6 @@ template <class T>
 constexpr int kSharedBytes = kElementBytes<T> +
                              std::max(kIntegerBytes<T, 2>, kKeepsIntegers<T, 3> ? kIntegerBytes<T, 3> : 0);
 
-/// Words of 32 bits that hold the integers of a rung: 2, 3 or kernels::kMaxWords.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline int words_of(const num::Rung& rung) {
-  return fits_two_words(rung) ? 2 : integer_bits(rung) <= 95 ? 3 : kernels::kMaxWords;
-}
-
 /// One operand and what its blocks do.
 template <class T>
 struct Task {
@@ -233,9 +228,9 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   }
 }
 
-/// kMostWords: of the integers of the ladder's highest rung. Apart, so that the registers of the usual ones are not
+/// kWordsAtMost: of the integers of the ladder's highest rung. Apart, so that the registers of the usual ones are not
 /// those of more.
-template <class T, int kMostWords>
+template <class T, int kWordsAtMost>
 __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
     split_residues(const __grid_constant__ Work<T> work) {
   base::follow_previous_kernel();
@@ -248,9 +243,9 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
   if (words == 2) {
     split_panels<T, 2>(work, selection);
   } else if (words == 3) {
-    if constexpr (kMostWords >= 3) split_panels<T, 3>(work, selection);
+    if constexpr (kWordsAtMost >= 3) split_panels<T, 3>(work, selection);
   } else {
-    if constexpr (kMostWords > 3) split_panels<T, kernels::kMaxWords>(work, selection);
+    if constexpr (kWordsAtMost > 3) split_panels<T, kMostWords>(work, selection);
   }
 }
 
@@ -283,7 +278,7 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
     return base::launch_overlapped("split_residues", kernel, grid, device::kPanelThreads, kSharedBytes<T>, queue, work);
   };
   const int words = words_of(ladder.rungs[ladder.num_rungs - 1]);
-  return words <= 3 ? start(split_residues<T, 3>) : start(split_residues<T, kernels::kMaxWords>);
+  return words <= 3 ? start(split_residues<T, 3>) : start(split_residues<T, kMostWords>);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                             \

@@ -45,11 +45,22 @@ struct Pass {
   const device::DeviceState* state;
 };
 
+/// Whether fragments are made once and take the place of the elements, beside kRestBytes of others.
+template <class T, int kWords>
+inline constexpr bool kKeepsFragments = keeps_fragments(kScalarOf<T>, kWords);
+/// Shared memory of a block for what of its fragments has no place among the elements.
+template <class T, int kWords>
+[[nodiscard]] constexpr int rest_bytes(int length) {
+  return kKeepsFragments<T, kWords> ? device::Panel<T>::kLines * (length / 64) * Fragment<T, kWords>::kRestBytes : 0;
+}
+template <class T, int kWords>
+inline constexpr int kPassBlocksPerSm = rest_bytes<T, kWords>(64) == 0 ? 3 : 2;
+
 /// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
 template <class T, int kWords, class Make>
-__device__ void convert_block(unsigned char* block, const Make& make) {
+__device__ void convert_block(unsigned char* block, unsigned char* rest, const Make& make) {
   using F = Fragment<T, kWords>;
-  static_assert(F::kIsOfSameSize);
+  static_assert(F::kInPlace * F::kProductBytes == 64 * static_cast<int>(sizeof(T)));
   F fragments[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -59,7 +70,7 @@ __device__ void convert_block(unsigned char* block, const Make& make) {
   }
   __syncwarp();
 #pragma unroll
-  for (int i = 0; i < 2; ++i) fragments[i].store(block + i * F::kWarpBytes);
+  for (int i = 0; i < 2; ++i) fragments[i].store(block + i * 64 * sizeof(T), rest + i * F::kRestBytes);
 }
 
 /// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
@@ -89,7 +100,8 @@ __device__ void write_digits(const unsigned char* piece, int length, std::int64_
 
 /// @range  one cluster: some whole lines of one operand
 template <class T, int kWords>
-__global__ void __launch_bounds__(device::kPanelThreads, 3) single_pass(const __grid_constant__ Pass<T> pass) {
+__global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kWords>))
+    single_pass(const __grid_constant__ Pass<T> pass) {
   using P = device::Panel<T>;
   constexpr int kTerms = device::Element<T>::kTerms;
   extern __shared__ __align__(16) unsigned char panel[];
@@ -189,14 +201,19 @@ __global__ void __launch_bounds__(device::kPanelThreads, 3) single_pass(const __
   };
   std::int8_t* const out = planes.data + line * planes.row_stride + first;
   const int begin = kBlockLength * part;
-  if constexpr (Fragment<T, kWords>::kIsOfSameSize) {  // they take the place of the elements
+  if constexpr (kKeepsFragments<T, kWords>) {
+    using F = Fragment<T, kWords>;
+    unsigned char* const rest =
+        panel + P::bytes(length) + warp / P::kWarpsPerLine * (length / 64) * F::kRestBytes;
     __syncwarp();
     for (int h = begin; h < end; h += kStep)
-      convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), fragment_of);
-    using F = Fragment<T, kWords>;
-    write_line<T, kWords, /*kHasFours=*/false>(
-        [&](int h, int i) { return F::load(piece + h * static_cast<int>(sizeof(T)) + i * F::kWarpBytes); }, begin, end,
-        kStep, rows, pass.num_planes, out, planes.plane_stride);
+      convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), rest + h / 64 * F::kRestBytes, fragment_of);
+    constexpr bool kHasFours = kPassBlocksPerSm<T, kWords> < 3;
+    write_line<T, kWords, kHasFours>(
+        [&](int h, int i) {
+          return F::load(piece + (h + 64 * i) * static_cast<int>(sizeof(T)), rest + (h / 64 + i) * F::kRestBytes);
+        },
+        begin, end, kStep, rows, pass.num_planes, out, planes.plane_stride);
   } else {
     write_line_by_blocks<T, kWords, /*kHasFours=*/false>(
         [&](int h, int i) {
@@ -253,18 +270,22 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                         num_planes,
                         state};
 
-  const auto start = [&](auto kernel) -> Status {
+  const auto start = [&](auto kernel, const auto& shared_bytes) -> Status {
     // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(device::kPanelLength)),
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(device::kPanelLength)),
         "shared memory of the split"));
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
     return base::launch_overlapped_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
                                             pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
-                                            static_cast<std::size_t>(P::bytes(length)), queue, &pass);
+                                            static_cast<std::size_t>(shared_bytes(length)), queue, &pass);
   };
-  return fits_two_words(rung) ? start(kernels::single_pass<T, 2>) : start(kernels::single_pass<T, 3>);
+  const auto start_of = [&]<int kWords>(std::integral_constant<int, kWords>) {
+    return start(kernels::single_pass<T, kWords>,
+                 [](int elements) { return P::bytes(elements) + kernels::rest_bytes<T, kWords>(elements); });
+  };
+  return fits_two_words(rung) ? start_of(std::integral_constant<int, 2>{}) : start_of(std::integral_constant<int, 3>{});
 }
 
 }  // namespace kizami::ozaki2

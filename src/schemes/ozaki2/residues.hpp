@@ -25,6 +25,18 @@ namespace kizami::ozaki2 {
 /// Whether the integers of a rung take two words of 32 bits on a device.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline bool fits_two_words(const num::Rung& rung) { return integer_bits(rung) <= 63; }
 
+/// Words of 32 bits that hold the integers of a rung on a device: 2, 3 or kMostWords.
+inline constexpr int kMostWords = 6;  ///< 191 bits and a sign: more than kMaxIntegerBits
+[[nodiscard]] KIZAMI_HOST_DEVICE inline int words_of(const num::Rung& rung) {
+  return fits_two_words(rung) ? 2 : integer_bits(rung) <= 95 ? 3 : kMostWords;
+}
+
+/// Whether the split in one pass over both operands keeps integers of so many words in shared memory: two of each term
+/// of FP64 numbers in the place of the number, and half as many bytes beside them.
+[[nodiscard]] constexpr bool keeps_fragments(Scalar scalar, int words) {
+  return words <= 3 && (scalar == Scalar::kF64 || scalar == Scalar::kC64);
+}
+
 /// Most bits of an integer a'.
 inline constexpr int kMaxIntegerBits = 184;
 
