@@ -34,7 +34,7 @@ inline constexpr int kMostWords = 6;  ///< 191 bits and a sign: more than kMaxIn
 /// Whether the split in one pass over both operands keeps integers of so many words in shared memory: two of each term
 /// of FP64 numbers in the place of the number, and half as many bytes beside them.
 [[nodiscard]] constexpr bool keeps_fragments(Scalar scalar, int words) {
-  return words <= 3 && (scalar == Scalar::kF64 || scalar == Scalar::kC64);
+  return words <= 3 && (scalar == Scalar::kF64 || scalar == Scalar::kC128);
 }
 
 /// Most bits of an integer a'.
