@@ -187,7 +187,7 @@ Result<Plan> make_plan(const ConvolutionShape& shape, ConvolutionFormat format) 
       plan.reason = *std::move(reason);
     } else {
       plan.format = format == ConvolutionFormat::kAuto ? ConvolutionFormat::kF16 : format;
-      plan.form = product::ec_convolution_form_for(plan.product);
+      plan.form = product::ec_convolution_form_for(plan.product, shape.layout == ImageLayout::kNhwc);
     }
   }
   finish(plan);

@@ -55,19 +55,21 @@ struct EcConvolutionFormTraits {
   int tile_j;    ///< output cells of a tile
   int columns;   ///< of a filter in one stage
   double share;  ///< that the multiplications of a tile reach of the tensor cores' speed
+  double store;  ///< clocks of an output that no multiplication covers, where filters are neighbours in memory (NHWC)
+  double store_apart;  ///< likewise, where they are not
 };
 inline constexpr std::array<EcConvolutionFormTraits, kNumEcConvolutionForms> kEcConvolutionForms = {{
-    {"one_column_64x128", EcConvolutionForm::kOneColumn64x128, 64, 128, 1, 0.6},
-    {"one_column_128x128", EcConvolutionForm::kOneColumn128x128, 128, 128, 1, 0.73},
-    {"three_columns_64x128", EcConvolutionForm::kThreeColumns64x128, 64, 128, 3, 0.76},
-    {"three_columns_128x128", EcConvolutionForm::kThreeColumns128x128, 128, 128, 3, 0.76},
-    {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3, 0.76},
-    {"three_columns_64x224", EcConvolutionForm::kThreeColumns64x224, 64, 224, 3, 0.76},
-    {"three_columns_64x208", EcConvolutionForm::kThreeColumns64x208, 64, 208, 3, 0.76},
-    {"three_columns_128x112", EcConvolutionForm::kThreeColumns128x112, 128, 112, 3, 0.76},
-    {"three_columns_128x104", EcConvolutionForm::kThreeColumns128x104, 128, 104, 3, 0.76},
-    {"one_column_128x112", EcConvolutionForm::kOneColumn128x112, 128, 112, 1, 0.73},
-    {"one_column_128x104", EcConvolutionForm::kOneColumn128x104, 128, 104, 1, 0.73},
+    {"one_column_64x128", EcConvolutionForm::kOneColumn64x128, 64, 128, 1, 0.6, 0.85, 0.92},
+    {"one_column_128x128", EcConvolutionForm::kOneColumn128x128, 128, 128, 1, 0.73, 0.8, 0.9},
+    {"three_columns_64x128", EcConvolutionForm::kThreeColumns64x128, 64, 128, 3, 0.77, 0.85, 0.92},
+    {"three_columns_128x128", EcConvolutionForm::kThreeColumns128x128, 128, 128, 3, 0.76, 0.8, 0.9},
+    {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3, 0.76, 0.8, 1.25},
+    {"three_columns_64x224", EcConvolutionForm::kThreeColumns64x224, 64, 224, 3, 0.76, 0.69, 1.25},
+    {"three_columns_64x208", EcConvolutionForm::kThreeColumns64x208, 64, 208, 3, 0.76, 0.69, 1.25},
+    {"three_columns_128x112", EcConvolutionForm::kThreeColumns128x112, 128, 112, 3, 0.76, 0.68, 1.25},
+    {"three_columns_128x104", EcConvolutionForm::kThreeColumns128x104, 128, 104, 3, 0.76, 0.68, 1.25},
+    {"one_column_128x112", EcConvolutionForm::kOneColumn128x112, 128, 112, 1, 0.73, 0.68, 1.25},
+    {"one_column_128x104", EcConvolutionForm::kOneColumn128x104, 128, 104, 1, 0.73, 0.68, 1.25},
 }};
 [[nodiscard]] constexpr const EcConvolutionFormTraits& traits_of(EcConvolutionForm form) {
   return kEcConvolutionForms[static_cast<std::size_t>(form)];
@@ -124,13 +126,14 @@ struct EcConvolution {
 }
 
 /// Predicted clocks of a form on the 132 multiprocessors of an H100 or H200: rounds of tiles (docs/perf/convolution.md).
-[[nodiscard]] inline double ec_convolution_clocks(const EcConvolution& c, const EcConvolutionFormTraits& traits) {
-  constexpr double kStoreClocks = 0.75;         // of an output, that no multiplication covers
+[[nodiscard]] inline double ec_convolution_clocks(const EcConvolution& c, bool has_filters_together,
+                                                  const EcConvolutionFormTraits& traits) {
   constexpr double kMultipliedPerClock = 2048;  // FP16, of a block of 32 elements; TF32 half, of 16
   constexpr std::int64_t kClusters = 66;        // of two CTAs
   const auto blocks = static_cast<double>(c.filter_bytes() / kEcBlockBytes);
-  const double tile =
-      traits.tile_i * traits.tile_j * (3.0 * 32 * blocks / kMultipliedPerClock / traits.share + kStoreClocks);
+  const double tile = traits.tile_i * traits.tile_j *
+                      (3.0 * 32 * blocks / kMultipliedPerClock / traits.share +
+                       (has_filters_together ? traits.store : traits.store_apart));
   const std::int64_t clusters = base::ceil_div(c.images * c.cells(), std::int64_t{2} * traits.tile_j) *
                                 base::ceil_div(std::int64_t{c.filters}, std::int64_t{traits.tile_i}) * c.groups;
   return static_cast<double>(base::ceil_div(clusters, kClusters)) * tile;
@@ -138,12 +141,14 @@ struct EcConvolution {
 
 /// The form that is predicted to be fastest; of three columns where it can be, so that bits do not depend on the number of
 /// images. @range fewer than 2^62 tiles
-[[nodiscard]] inline EcConvolutionForm ec_convolution_form_for(const EcConvolution& c) {
+[[nodiscard]] inline EcConvolutionForm ec_convolution_form_for(const EcConvolution& c, bool has_filters_together) {
   const int columns = takes_three_columns(c.w) ? 3 : 1;
   const EcConvolutionFormTraits* best = nullptr;
   for (const EcConvolutionFormTraits& traits : kEcConvolutionForms) {
     if (traits.columns != columns) continue;
-    if (best == nullptr || ec_convolution_clocks(c, traits) < ec_convolution_clocks(c, *best)) best = &traits;
+    if (best == nullptr ||
+        ec_convolution_clocks(c, has_filters_together, traits) < ec_convolution_clocks(c, has_filters_together, *best))
+      best = &traits;
   }
   return best->form;
 }
