@@ -36,10 +36,11 @@ using Stream = CUstream_st*;
 ///         allow_fp64_arithmetic = false and slices that the elements count (kUntilZero; gauge kEntry) need may_sync. A
 ///         workspace limit of 0 means as much as the plan would like, at most a quarter of the device's memory.
 ///         A plan of scheme native (cuBLAS is predicted to be faster, or was asked for) does not look for NaN or Inf:
-///         with reject_nonfinite it is refused. For a batch the choice is between all products here, one after another,
-///         and one batched call of cuBLAS.
+///         with reject_nonfinite it is refused. For a batch the choice is between all products here and one batched call
+///         of cuBLAS.
 /// @status as kizami::make_plan(); kUnsupported also where there is no device, or none that an engine runs on
-/// @units  workspace_bytes() of a batch: that of one product, and a few hundred bytes for each; predicted_seconds(): of all
+/// @units  workspace_bytes() of a batch: that of one product, of up to eight where they are small and the limit admits
+///         it, and a few hundred bytes for each; predicted_seconds(): of all
 /// @bound  scheme native: bound() is k u (complex types: 2 k u), whatever the order of cuBLAS's sums. With accuracy
 ///         bits=N it is at most 2^-N; with accuracy native it is above c(k) u for k > 256 (complex types: k > 128).
 KIZAMI_API Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -58,8 +59,9 @@ template <class T>
 KIZAMI_API Status run(const Plan& plan, Factor<T> alpha, MatrixView<const T> a, MatrixView<const T> b, Factor<T> beta,
                       MatrixView<T> c, std::span<std::byte> workspace, Stream stream);
 
-/// Enqueues the products of a batch, one after another: C_i <- alpha A_i B_i + beta C_i. Each has the bits that run()
-/// gives it.
+/// Enqueues the products of a batch: C_i <- alpha A_i B_i + beta C_i. Each has the bits that run() gives it. Where C
+/// has few tiles up to eight are computed side by side, on streams of the library between what the stream has before and
+/// after them; where the stream is captured they follow one another.
 /// @shape  a, b, c: one view for each product of the plan, in host memory and read before the call returns, of matrices
 ///         in device memory. Views may name the same A or B; what is made of it (planes) is made for each product
 ///         again. Scheme native: one call of cuBLAS, which wants the same strides of all views.

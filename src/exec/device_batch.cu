@@ -15,6 +15,7 @@
 #include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
 #include "device/batch_buffers.hpp"
+#include "device/side_streams.hpp"
 #include "device/writes_c.hpp"
 #include "num/scaled.hpp"
 #include "problem/problem.hpp"
@@ -34,8 +35,10 @@ namespace {
 }
 
 [[nodiscard]] device::DeviceBatchBuffers carve(const plan::Plan& plan, std::byte* workspace) {
+  const plan::Schedule& schedule = plan.schedule;
+  const int lanes = device::batch_lanes(plan.shape, schedule.batch, schedule.product_bytes, schedule.workspace_bytes);
   base::Carver carver(workspace);
-  return device::carve_device_batch(carver, plan.shape, plan.schedule.batch, plan.schedule.product_bytes);
+  return device::carve_device_batch(carver, plan.shape, schedule.batch, schedule.product_bytes, lanes);
 }
 
 /// What the i-th product tells: the last one, behind which all states are there, that of all.
@@ -150,7 +153,7 @@ Status validate_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem) {
             "the array of pointers to the matrices " + std::string(name) + " is null, must be in device memory"};
   };
   const auto with_address = [](auto layout) {
-    layout.data = reinterpret_cast<decltype(layout.data)>(kDeviceAlignment);  // stands for all in the array
+    layout.data = reinterpret_cast<decltype(layout.data)>(device::kWorkspaceAlignment);  // stands for all in the array
     return layout;
   };
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(with_address(problem.c.layout), plan.shape.m, plan.shape.n));
@@ -185,9 +188,16 @@ Status run_device(const plan::Plan& plan, std::span<const device::DeviceProblem<
   if (is_native && !has_no_terms(plan, problems[0].alpha))
     return native::run_device_native(plan, problems, workspace.data(), queue);
   const device::DeviceBatchBuffers buffers = is_native ? device::DeviceBatchBuffers{} : carve(plan, workspace.data());
+  const auto lanes = static_cast<std::int64_t>(std::max<std::size_t>(buffers.lanes.size(), 1));
+  device::SideStreams streams;
+  KIZAMI_RETURN_IF_ERROR(streams.fork(queue, static_cast<int>(lanes)));
   for (std::int64_t i = 0; i < num_products; ++i) {
-    device::DeviceState* const state = is_native ? nullptr : buffers.states + i;
-    const Status status = enqueue_device(plan, problems[static_cast<std::size_t>(i)], buffers.product, state, queue,
+    const std::int64_t lane = i % lanes;
+    // The last product tells what all have done: behind them.
+    if (i + 1 == num_products) KIZAMI_RETURN_IF_ERROR(streams.join());
+    const Status status = enqueue_device(plan, problems[static_cast<std::size_t>(i)],
+                                         is_native ? nullptr : buffers.lanes[static_cast<std::size_t>(lane)],
+                                         is_native ? nullptr : buffers.states + i, streams.at(static_cast<int>(lane)),
                                          report_of(plan, i, buffers.states, note));
     if (!status.ok()) return with_number(plan, i, status);
   }
@@ -238,7 +248,7 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
                                       {problem.c.pointers + i, problem.c.layout, c, problem.beta}}};
     KIZAMI_RETURN_IF_ERROR(
         base::launch_overlapped("stage_operands", stage_operands<T>, all, dim3(kCopyThreads), 0, queue, operands));
-    if (const Status status = enqueue_device(plan, staged, buffers.product, buffers.states + i, queue,
+    if (const Status status = enqueue_device(plan, staged, buffers.lanes[0], buffers.states + i, queue,
                                              report_of(plan, i, buffers.states, note));
         !status.ok())
       return with_number(plan, i, status);
@@ -274,9 +284,7 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
     return base::cuda_status(cudaStreamSynchronize(queue), "waiting for the outcomes");
   }
   KIZAMI_RETURN_IF_ERROR(validate_device_workspace(plan, workspace));
-  base::Carver carver(const_cast<std::byte*>(workspace.data()));  // only read from
-  const device::DeviceState* const states =
-      device::carve_device_batch(carver, plan.shape, plan.schedule.batch, plan.schedule.product_bytes).states;
+  const device::DeviceState* const states = carve(plan, const_cast<std::byte*>(workspace.data())).states;  // only read
   std::vector<device::DeviceState> seen(outcomes.size());
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaMemcpyAsync(seen.data(), states, seen.size() * sizeof(device::DeviceState), cudaMemcpyDeviceToHost, queue),

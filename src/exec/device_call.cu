@@ -11,6 +11,7 @@
 #include "base/cuda_status.hpp"
 #include "base/instantiate.hpp"
 #include "certify/device_begin.hpp"
+#include "device/batch_buffers.hpp"
 #include "device/writes_c.hpp"
 #include "problem/problem.hpp"
 #include "schemes/ec/device_run.hpp"
@@ -61,7 +62,8 @@ Status validate_device_plan(const plan::Plan& plan) {
 
 Status validate_device_workspace(const plan::Plan& plan, std::span<const std::byte> workspace) {
   const std::size_t needed = plan.schedule.workspace_bytes;
-  if (workspace.size() >= needed && reinterpret_cast<std::uintptr_t>(workspace.data()) % kDeviceAlignment == 0)
+  if (workspace.size() >= needed &&
+      reinterpret_cast<std::uintptr_t>(workspace.data()) % device::kWorkspaceAlignment == 0)
     return {};
   return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " +
                                             std::to_string(needed) + " and begin on a 256-byte boundary"};

@@ -16,9 +16,6 @@
 
 namespace kizami::exec {
 
-/// Workspaces begin on such a boundary.
-inline constexpr std::size_t kDeviceAlignment = 256;
-
 /// Whether the host knows that C <- beta C, and A and B are not read.
 template <class T>
 [[nodiscard]] bool has_no_terms(const plan::Plan& plan, const Factor<T>& alpha) {

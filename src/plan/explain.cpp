@@ -46,7 +46,7 @@ std::string explain(const Plan& plan) {
   fact("problem", std::string(to_string(shape.scalar)) + "  m = " + std::to_string(shape.m) +
                       ", n = " + std::to_string(shape.n) + ", k = " + std::to_string(shape.k));
   if (schedule.batch != Batch{}) {
-    fact("batch", std::to_string(schedule.batch.num_products) + " products, one after another" +
+    fact("batch", std::to_string(schedule.batch.num_products) + " products" +
                       (schedule.batch.has_device_arrays ? ", found by arrays in device memory" : ""));
   }
   fact("accuracy", accuracy_text(plan.policy));

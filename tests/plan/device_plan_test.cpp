@@ -227,7 +227,7 @@ TEST(DevicePlan, TakesTheVendorsProductWhereThatIsPredictedFaster) {
   EXPECT_EQ(make(shape, policy, device_of({&slow})).value().first().scheme, Scheme::kOzaki2);
 }
 
-TEST(DeviceBatch, HasTheNumericsOfOneProductAndItsWorkspaceOnce) {
+TEST(DeviceBatch, HasTheNumericsOfOneProductAndItsWorkspaceForEachLane) {
   const DeviceEngine reader("reader", true, 1e-3);
   for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
     const problem::Shape shape{scalar, 700, 600, 500};
@@ -247,8 +247,12 @@ TEST(DeviceBatch, HasTheNumericsOfOneProductAndItsWorkspaceOnce) {
         const std::size_t copies = has_device_arrays ? static_cast<std::size_t>(700 * 500 + 500 * 600 + 700 * 600) *
                                                            static_cast<std::size_t>(size_bytes(scalar))
                                                      : 0;
-        EXPECT_GE(schedule.workspace_bytes, schedule.product_bytes + states + copies);
-        EXPECT_LE(schedule.workspace_bytes, schedule.product_bytes + states + copies + 4 * base::Carver::kAlignment);
+        // C has 30 tiles of 128 x 128: eight products side by side, one after another where they share copies.
+        const std::size_t lanes =
+            has_device_arrays ? 1 : static_cast<std::size_t>(std::clamp<std::int64_t>(count, 1, 8));
+        EXPECT_GE(schedule.workspace_bytes, lanes * schedule.product_bytes + states + copies);
+        EXPECT_LE(schedule.workspace_bytes,
+                  lanes * schedule.product_bytes + states + copies + (lanes + 3) * base::Carver::kAlignment);
         EXPECT_DOUBLE_EQ(schedule.seconds, static_cast<double>(count) * one.value().schedule.seconds);
         EXPECT_EQ(explain(many.value()).find("batch") != std::string::npos, batch != Batch{});
       }
@@ -266,17 +270,43 @@ TEST(DeviceBatch, HasAWorkspaceOfPiecesThatDoNotMeet) {
                                             reinterpret_cast<std::uintptr_t>(memory.data()) % base::Carver::kAlignment);
   base::Carver carver(first);
   const device::DeviceBatchBuffers buffers =
-      device::carve_device_batch(carver, plan.value().shape, schedule.batch, schedule.product_bytes);
+      device::carve_device_batch(carver, plan.value().shape, schedule.batch, schedule.product_bytes, 1);
   const auto* const states = reinterpret_cast<std::byte*>(buffers.states);
   const auto* const a = static_cast<std::byte*>(buffers.a);
   const auto* const b = static_cast<std::byte*>(buffers.b);
   const auto* const c = static_cast<std::byte*>(buffers.c);
-  EXPECT_EQ(buffers.product, first);
-  EXPECT_GE(states, buffers.product + schedule.product_bytes);
+  ASSERT_EQ(buffers.lanes.size(), 1U);
+  EXPECT_EQ(buffers.lanes[0], first);
+  EXPECT_GE(states, first + schedule.product_bytes);
   EXPECT_GE(a, states + 9 * sizeof(device::DeviceState));
   EXPECT_GE(b, a + 33 * 7 * 8);
   EXPECT_GE(c, b + 7 * 1 * 8);
   EXPECT_GE(first + schedule.workspace_bytes, c + 33 * device::staged_line(1) * 8);
+}
+
+TEST(DeviceBatch, HasAsManyLanesAsFillTheCardAndFitTheWorkspace) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  const auto lanes = [&](std::int64_t m, std::int64_t n, std::int64_t products, std::size_t workspace) {
+    return device::batch_lanes({Scalar::kF64, m, n, 512}, {products, false}, kBytes, workspace);
+  };
+  EXPECT_EQ(lanes(1024, 1024, 64, SIZE_MAX), 8);  // of 64 tiles each
+  EXPECT_EQ(lanes(1024, 1024, 3, SIZE_MAX), 3);
+  EXPECT_EQ(lanes(1024, 1024, 1, SIZE_MAX), 1);
+  EXPECT_EQ(lanes(1024, 2048, 64, SIZE_MAX), 4);
+  EXPECT_EQ(lanes(2048, 2048, 64, SIZE_MAX), 2);
+  EXPECT_EQ(lanes(4096, 2048, 64, SIZE_MAX), 1);
+  EXPECT_EQ(lanes(1, std::int64_t{1} << 40, 64, SIZE_MAX), 1);
+  EXPECT_EQ(lanes(1024, 1024, 64, 3 * kBytes + 64 * sizeof(device::DeviceState) + 4 * base::Carver::kAlignment), 3);
+  EXPECT_EQ(lanes(1024, 1024, 64, 0), 1);
+  EXPECT_EQ(device::batch_lanes({Scalar::kF64, 1024, 1024, 512}, {64, true}, kBytes, SIZE_MAX), 1);
+  EXPECT_EQ(device::batch_lanes({Scalar::kF64, 1024, 1024, 512}, {64, false}, 80 * kBytes, SIZE_MAX), 3);
+  for (const std::size_t limit : {std::size_t{0}, 2 * kBytes, 3 * kBytes, 100 * kBytes}) {
+    const problem::Shape shape{Scalar::kF64, 1024, 1024, 512};
+    const std::size_t bytes = device::device_batch_bytes(shape, {64, false}, kBytes, limit);
+    EXPECT_EQ(device::batch_lanes(shape, {64, false}, kBytes, bytes),
+              device::batch_lanes(shape, {64, false}, kBytes, limit))
+        << "what a plan books is what a call finds";
+  }
 }
 
 TEST(DeviceBatch, KeepsToTheWorkspaceLimitWithAllItsStates) {

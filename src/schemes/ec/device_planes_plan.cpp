@@ -120,7 +120,8 @@ Status plan_device_planes(plan::Plan& plan, const plan::Environment& environment
   base::Carver counter;
   static_cast<void>(carve_device_planes(counter, plan));
   plan.schedule.product_bytes = counter.bytes();
-  const std::size_t needed = device::device_batch_bytes(plan.shape, plan.schedule.batch, counter.bytes());
+  const std::size_t limit = device::workspace_limit(policy.workspace_limit_bytes, plan.schedule.facts);
+  const std::size_t needed = device::device_batch_bytes(plan.shape, plan.schedule.batch, counter.bytes(), limit);
   plan.schedule.workspace_bytes = needed;
   plan.schedule.seconds = plan::is_empty(plan.shape) ? 0.0
                                                      : (plan.schedule.seconds + phase_seconds(plan)) *

@@ -105,8 +105,8 @@ struct Launches {
     most = std::max(most, slice_bytes(plan_at_slice_rung(plan, r)));
   return most;
 }
-[[nodiscard]] std::size_t booked_bytes(const plan::Plan& plan) {
-  return device::device_batch_bytes(plan.shape, plan.schedule.batch, most_bytes(plan));
+[[nodiscard]] std::size_t booked_bytes(const plan::Plan& plan, std::size_t limit) {
+  return device::device_batch_bytes(plan.shape, plan.schedule.batch, most_bytes(plan), limit);
 }
 
 /// Lines down to the padding, then k, unless all of k must stay together.
@@ -124,8 +124,7 @@ bool shrink(plan::Chunk& chunk, bool keeps_k) {
 /// @return 0, or the least workspace, above the limit
 std::size_t plan_chunk(plan::Plan& plan) {
   const problem::Shape& shape = plan.shape;
-  const std::size_t limit =
-      plan.policy.workspace_limit_bytes != 0 ? plan.policy.workspace_limit_bytes : plan.schedule.facts.memory_bytes / 4;
+  const std::size_t limit = device::workspace_limit(plan.policy.workspace_limit_bytes, plan.schedule.facts);
   Ozaki1Stage& stage = plan::edit_stage<Ozaki1Stage>(plan);
   plan::Chunk& chunk = stage.chunk;
   const bool is_fused = ozaki1_of(plan).sums == SliceSums::kFused;
@@ -139,10 +138,10 @@ std::size_t plan_chunk(plan::Plan& plan) {
       stage.blocks = {};
     }
   }
-  while (booked_bytes(plan) > limit && shrink(chunk, is_fused || stage.numerics.rounds_sums)) {
+  while (booked_bytes(plan, limit) > limit && shrink(chunk, is_fused || stage.numerics.rounds_sums)) {
   }
   plan.schedule.product_bytes = most_bytes(plan);
-  plan.schedule.workspace_bytes = booked_bytes(plan);
+  plan.schedule.workspace_bytes = booked_bytes(plan, limit);
   const bool is_too_small =
       plan.policy.workspace_limit_bytes != 0 && plan.schedule.workspace_bytes > plan.policy.workspace_limit_bytes;
   return is_too_small ? plan.schedule.workspace_bytes : 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/int_math.hpp"
+#include "device/batch_buffers.hpp"
 #include "plan/chunks.hpp"
 #include "schemes/ozaki1/stage.hpp"
 #include "schemes/ozaki2/stage.hpp"
@@ -62,8 +63,7 @@ DeviceSliceCertificateBuffers carve_device_slice_certificate(base::Carver& carve
 ozaki2::EngineAnswer plan_behind_slices(plan::Plan& plan) {
   ozaki2::EngineAnswer answer = ozaki2::plan_ozaki2_on_engine(plan);
   if (!std::holds_alternative<double>(answer) || !ozaki2::ozaki2_of(plan).has_certificate) return answer;
-  const std::size_t limit =
-      plan.policy.workspace_limit_bytes != 0 ? plan.policy.workspace_limit_bytes : plan.schedule.facts.memory_bytes / 4;
+  const std::size_t limit = device::workspace_limit(plan.policy.workspace_limit_bytes, plan.schedule.facts);
   const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
   plan::Chunk& chunk = plan::edit_stage<ozaki2::Ozaki2Stage>(plan).certificate;
   while (certificate_bytes(plan) > granted && plan::halve(chunk.mc >= chunk.nc ? chunk.mc : chunk.nc, 1, 1)) {

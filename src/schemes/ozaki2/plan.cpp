@@ -96,10 +96,10 @@ namespace {
 
 using product::kPadBytes;
 
-/// That of all of them.
-[[nodiscard]] std::size_t booked_bytes(const plan::Plan& plan) {
+/// That of all of them, side by side as far as the limit admits it.
+[[nodiscard]] std::size_t booked_bytes(const plan::Plan& plan, std::size_t limit) {
   const std::size_t bytes = product_bytes(plan);
-  return plan::is_on_device(plan) ? device::device_batch_bytes(plan.shape, plan.schedule.batch, bytes) : bytes;
+  return plan::is_on_device(plan) ? device::device_batch_bytes(plan.shape, plan.schedule.batch, bytes, limit) : bytes;
 }
 
 /// Shrinks one step: k first, since a further block of k costs nothing but adds residues; then lines.
@@ -136,18 +136,18 @@ std::size_t plan_chunks(plan::Plan& plan) {
   main = {shape.m, shape.n,
           base::round_up(std::min(shape.k, product::kBlockMaxI8), is_device ? device::kDeviceInnerPad : kPadBytes)};
   certificate = {1, 1, shape.k};
-  while (booked_bytes(plan) > limit) {
+  while (booked_bytes(plan, limit) > limit) {
     if (is_device ? shrink_on_device(main) : shrink(main)) continue;
     // On a device line statistics may exceed the default; on the host a product without terms, which takes none of it.
     if (is_default_limit && (is_device || plan::is_empty(shape))) break;
-    return booked_bytes(plan);
+    return booked_bytes(plan, limit);
   }
-  const std::size_t granted = std::max(limit, booked_bytes(plan));
+  const std::size_t granted = std::max(limit, booked_bytes(plan, limit));
   certificate = {shape.m, shape.n, shape.k};
-  while (booked_bytes(plan) > granted && shrink_certificate(certificate)) {
+  while (booked_bytes(plan, granted) > granted && shrink_certificate(certificate)) {
   }
   plan.schedule.product_bytes = product_bytes(plan);
-  plan.schedule.workspace_bytes = booked_bytes(plan);
+  plan.schedule.workspace_bytes = booked_bytes(plan, granted);
   return 0;
 }
 
