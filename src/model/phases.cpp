@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "num/moduli.hpp"
+
 namespace kizami::model {
 namespace {
 
@@ -86,13 +88,13 @@ struct Counts {
       moduli = !is_double ? kSingle : is_complex(s.request.scalar) && has_own_ring ? kComplexDouble : kDouble;
     }
   }
-  constexpr int kMostOfTwoProducts = 17;
   const int fixed = s.program.residues.complex_products;
-  const int of_complex = fixed > 0 ? fixed : moduli <= kMostOfTwoProducts ? 2 : 3;
-  const int of_modulus = is_complex(s.request.scalar) ? of_complex : 1;
+  const int planes = !is_complex(s.request.scalar) ? moduli
+                     : fixed > 0                   ? fixed * moduli
+                                                   : num::num_planes(num::Ring::kComplex, moduli);
   const int of_digits = is_fp8 ? 3 : 1;  // pairs of e4m3 digits, by Karatsuba
-  return {static_cast<double>(moduli), static_cast<double>(moduli * of_modulus * of_digits),
-          static_cast<double>(moduli * of_modulus * (is_fp8 ? 2 : 1))};
+  const int of_plane = is_fp8 ? 2 : 1;   // bytes
+  return {static_cast<double>(moduli), static_cast<double>(planes * of_digits), static_cast<double>(planes * of_plane)};
 }
 
 [[nodiscard]] Phases residue_phases(const Setting& s) {

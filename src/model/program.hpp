@@ -39,7 +39,7 @@ struct ResidueModel {
   double crt_fp64 = 0;
   double crt_fp64_weak = 0;
   double crt_int32_weak = 0;     ///< instructions, by limbs
-  int complex_products = 0;      ///< of a modulus; 0: 2 to 17 moduli, 3 beyond
+  int complex_products = 0;      ///< real ones, of a modulus; 0: as num::num_planes() has it
   double certificate_share = 0;  ///< of the rate of products; 0: it has none
   double split_launches = 0;
   double extra_launches = 0;  ///< of small kernels around a call

@@ -259,6 +259,18 @@ TEST(Predict, PhasesAreTheTotal) {
   EXPECT_EQ(num_requests, 7 * 12 - 6);  // ec has no FP64
 }
 
+TEST(Predict, ComplexProductsAreThoseOfTheLibrary) {
+  Request request = square(Way::kOzaki2, 2048);
+  request.scalar = Scalar::kC128;
+  for (const auto& [moduli, products] : {std::pair{15, 30}, {17, 34}, {18, 37}, {20, 43}}) {
+    request.moduli = moduli;
+    EXPECT_EQ(predicted(*find_device("h200"), request).products, products);
+  }
+  request.program = ProgramName::kGemmul8;
+  request.moduli = 14;
+  EXPECT_EQ(predicted(*find_device("h200"), request).products, 42);
+}
+
 TEST(Predict, StreamsHideTheLesserPart) {
   Request request = square(Way::kEfL, 16384);
   request.program = ProgramName::kDocuments;
