@@ -45,13 +45,14 @@ enum class Fact {
   kBandwidthTbs,
   kL2Mb,
   kPowerW,
-  kInt32PerSmCycle,  ///< integer instructions of 32 bits
-  kCopyTbs,          ///< bytes read and written
-  kLaunchUs,         ///< of one launch behind another
-  kSustainedShare,   ///< of a short burst of products, at the limit of power
-  kProductPowerW,    ///< while products run without end
+  kInt32PerSmCycle,      ///< integer instructions of 32 bits
+  kCopyTbs,              ///< bytes read and written
+  kLaunchUs,             ///< of one launch behind another
+  kSustainedShare,       ///< of a short burst of products, at the limit of power
+  kProductPowerW,        ///< while products run without end
+  kLongProductClockGhz,  ///< of products of some milliseconds
 };
-inline constexpr std::size_t kNumFacts = 17;
+inline constexpr std::size_t kNumFacts = 18;
 
 /// One number and where it is from.
 struct Quantity {
@@ -185,7 +186,9 @@ struct Names<model::Fact> {
                                               "copy_tbs",
                                               "launch_us",
                                               "sustained_share",
-                                              "product_power_w"};
+                                              "product_power_w",
+
+                                              "long_product_clock_ghz"};
 };
 static_assert(std::size(Names<model::Fact>::kAll) == model::kNumFacts);
 template <>

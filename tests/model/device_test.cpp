@@ -7,6 +7,7 @@
 
 #include "kizami/predict.hpp"
 #include "model/embedded.hpp"
+#include "model/h200.hpp"
 
 namespace kizami::model {
 namespace {
@@ -53,6 +54,18 @@ TEST(Device, NumbersAreThoseOfTheSheets) {
   EXPECT_EQ(find_device("a100")->find_sheet(Fact::kFp8Tflops), nullptr);
   EXPECT_EQ(find_device("h200")->find_measured(Fact::kCopyTbs)->value, 4.3);
   EXPECT_EQ(find_device("gb200")->find_measured(Fact::kInt8Tops), nullptr);
+}
+
+/// Cost functions of engines take these.
+TEST(Device, ConstantsOfTheH200AreThoseOfItsDescription) {
+  const Device& card = *find_device("h200");
+  EXPECT_EQ(card.find_sheet(Fact::kSms)->value, h200::kSms);
+  EXPECT_EQ(card.find_measured(Fact::kLongProductClockGhz)->value * 1e9, h200::kLongProductHz);
+  // The rate of the sheet is at 1.83 GHz, says the note of its clock on the H100's.
+  const double macs = card.find_sheet(Fact::kInt8Tops)->value * 1e12 / 2 / h200::kSms / 1.83e9;
+  EXPECT_NEAR(macs, h200::kInt8MacsPerSmCycle, 1e-3 * macs);
+  EXPECT_EQ(h200::sms_or_own(0), h200::kSms);
+  EXPECT_EQ(h200::sms_or_own(78), 78);
 }
 
 TEST(Device, IsFoundByItsNameAndByItsDriversName) {
