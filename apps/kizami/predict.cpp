@@ -19,6 +19,8 @@
 #include "failure.hpp"
 #include "kizami/predict.hpp"
 #include "options.hpp"
+#include "output_file.hpp"
+#include "roofline_picture.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -36,8 +38,9 @@ struct PredictOptions {
   std::string type = "f64";
   std::string sweep;
   std::string program;
-  std::string slices;
-  std::string moduli;
+  std::vector<std::string> slices;
+  std::vector<std::string> moduli;
+  std::string picture;
   std::string format;
   std::string complex_form = "auto";
   std::string basis = "calibrated";
@@ -138,6 +141,29 @@ std::vector<std::string> schemes_of(const PredictOptions& options) {
   return options.schemes.empty() ? std::vector<std::string>{"native", "ozaki2"} : options.schemes;
 }
 
+bool is_sliced(model::Way way) {
+  return way == model::Way::kOzimmu || way == model::Way::kEf || way == model::Way::kEfS || way == model::Way::kEfL;
+}
+
+std::vector<int> integers_of(std::string_view option, const std::vector<std::string>& texts, int last) {
+  std::vector<int> out;
+  for (const std::string& text : texts) out.push_back(static_cast<int>(integer_option(option, text, 1, last)));
+  return out;
+}
+
+/// One request for each number of slices, or of moduli, that was asked for.
+std::vector<Request> counted(const PredictOptions& options, const Request& request) {
+  const std::vector<int> slices = integers_of("--slices", options.slices, 20);
+  const std::vector<int> moduli = integers_of("--moduli", options.moduli, 24);
+  std::vector<Request> out;
+  if (is_sliced(request.way)) {
+    for (const int count : slices) out.emplace_back(request).slices = count;
+  } else if (request.way == model::Way::kOzaki2) {
+    for (const int count : moduli) out.emplace_back(request).moduli = count;
+  }
+  return out.empty() ? std::vector<Request>{request} : out;
+}
+
 Request request_of(const PredictOptions& options, const std::string& scheme, const Shape& shape) {
   Request request;
   request.scalar = choice<Scalar>("--type", options.type);
@@ -147,8 +173,6 @@ Request request_of(const PredictOptions& options, const std::string& scheme, con
   request.way = choice<model::Way>("--scheme", scheme);
   if (!options.program.empty()) request.program = choice<model::ProgramName>("--program", options.program);
   request.basis = choice<model::Basis>("--basis", options.basis);
-  if (!options.slices.empty()) request.slices = static_cast<int>(integer_option("--slices", options.slices, 1, 20));
-  if (!options.moduli.empty()) request.moduli = static_cast<int>(integer_option("--moduli", options.moduli, 1, 24));
   const std::string usual = request.way == model::Way::kEc ? "fp16" : "int8";
   request.format = choice<model::Format>("--format", options.format.empty() ? usual : options.format);
   request.is_accurate = options.is_accurate;
@@ -161,10 +185,11 @@ std::vector<Row> rows_of(const PredictOptions& options, const std::vector<Device
   for (const Shape& shape : shapes_of(options)) {
     for (const Device& device : devices) {
       for (const std::string& scheme : schemes_of(options)) {
-        const Request request = request_of(options, scheme, shape);
-        Result<Prediction> made = model::predict(device, request);
-        throw_if_error(made.status());
-        out.push_back({&device, request, std::move(made).value()});
+        for (const Request& request : counted(options, request_of(options, scheme, shape))) {
+          Result<Prediction> made = model::predict(device, request);
+          throw_if_error(made.status());
+          out.push_back({&device, request, std::move(made).value()});
+        }
       }
     }
   }
@@ -252,11 +277,11 @@ std::string in_words(const Row& row) {
 /// Rows as a table, each cell padded; or as CSV.
 std::string as_table(const std::vector<Row>& rows, bool is_csv) {
   std::vector<std::vector<std::string>> cells = {
-      {"device", "scheme", "n", "ms", "tflops", "computation_ms", "data_handling_ms", "roof", "bound_tflops"}};
+      {"device", "scheme", "products", "m", "n", "k", "ms", "tflops", "computation_ms", "data_handling_ms", "roof", "bound_tflops"}};
   for (const Row& row : rows) {
     const Prediction& p = row.prediction;
     const auto ms = [](double seconds) { return fmt::format("{:.4g}", seconds * 1e3); };
-    cells.push_back({row.device->name, std::string(to_string(row.request.way)), fmt::format("{}", row.request.n),
+    cells.push_back({row.device->name, std::string(to_string(row.request.way)), fmt::format("{}", p.products), fmt::format("{}", row.request.m), fmt::format("{}", row.request.n), fmt::format("{}", row.request.k),
                      ms(p.seconds), fmt::format("{:.4g}", p.tflops), ms(p.seconds_of(Part::kComputation)),
                      ms(p.seconds_of(Part::kDataHandling)), std::string(to_string(roof_of(p))),
                      fmt::format("{:.4g}", p.bound_tflops)});
@@ -278,11 +303,53 @@ std::string as_table(const std::vector<Row>& rows, bool is_csv) {
   return out;
 }
 
+/// Operations for each byte of A, B and C.
+double intensity_of(const Row& row) {
+  const Request& r = row.request;
+  const auto m = static_cast<double>(r.m);
+  const auto n = static_cast<double>(r.n);
+  const auto k = static_cast<double>(r.k);
+  const double bytes = static_cast<double>(size_bytes(r.scalar)) * (m * k + k * n + m * n);
+  return row.prediction.tflops * 1e12 * row.prediction.seconds / bytes;
+}
+
+/// Of each device, scheme and number of planes the rate, and its two roofs: what products alone allow, and data handling.
+std::vector<PictureLine> lines_of(const std::vector<Row>& rows) {
+  std::vector<PictureLine> out;
+  const auto add = [&](const std::string& name, LineKind kind, double x, double y) {
+    auto line = std::ranges::find_if(out, [&](const PictureLine& l) { return l.name == name && l.kind == kind; });
+    if (line == out.end()) line = out.insert(out.end(), {name, kind, {}});
+    line->points.emplace_back(x, y);
+  };
+  for (const Row& row : rows) {
+    const Prediction& p = row.prediction;
+    std::string name = fmt::format("{} {}", row.device->name, to_string(row.request.way));
+    if (row.request.way != model::Way::kNative) name += fmt::format(", {} products", p.products);
+    const double x = intensity_of(row);
+    add(name, LineKind::kRate, x, p.tflops);
+    add(name, LineKind::kProductRoof, x, p.bound_tflops);
+    if (const double data = p.seconds_of(Part::kDataHandling); data > 0)
+      add(name, LineKind::kDataRoof, x, p.tflops * p.seconds / data);
+  }
+  return out;
+}
+
+void draw(const PredictOptions& options, const std::vector<Row>& rows) {
+  const std::string text =
+      roofline_picture(lines_of(rows), fmt::format("kizami predict, {}: a model, nothing is measured", options.type));
+  OutputFile file(options.picture, text.size());
+  file.write(text);
+  file.commit();
+}
+
 ExitCode run_predict(const PredictOptions& options) {
+  if (!options.picture.empty() && options.sweep.empty())
+    throw Failure(ExitCode::kUsage, "--picture goes with --sweep");
   if (options.is_csv && options.is_json) throw Failure(ExitCode::kUsage, "--csv and --json exclude each other");
   std::vector<Device> devices;
   for (const std::string& text : options.devices) devices.push_back(device_of(text));
   const std::vector<Row> rows = rows_of(options, devices);
+  if (!options.picture.empty()) draw(options, rows);
   std::string out;
   if (options.is_json) {
     for (const Row& row : rows) out += json_of(row).dump() + "\n";
@@ -325,8 +392,12 @@ Command add_predict(CLI::App& program) {
                   "(ozIMMU and "
                   "its kin over cuBLAS) [kizami where it runs, else portable]")
       ->type_name("P");
-  app->add_option("--slices", options->slices, "slices of an operand [7]")->type_name("N");
-  app->add_option("--moduli", options->moduli, "moduli of ozaki2 [14; 15 complex; 7 of FP32]")->type_name("N");
+  app->add_option("--slices", options->slices, "slices of an operand, or several numbers behind commas [7]")
+      ->delimiter(',')
+      ->type_name("N");
+  app->add_option("--moduli", options->moduli, "moduli of ozaki2, or several [14; 15 complex; 7 of FP32]")
+      ->delimiter(',')
+      ->type_name("N");
   app->add_option("--format", options->format, "what is multiplied: int8 or fp8 by ozaki2, fp16 or tf32 by ec")
       ->type_name("F");
   app->add_option("--complex-form", options->complex_form, "of slices [auto: the fastest]")
@@ -334,6 +405,7 @@ Command add_predict(CLI::App& program) {
   app->add_option("--basis", options->basis,
                   "what of a description counts: calibrated takes measured rates before the sheet's [calibrated]")
       ->type_name("sheet|calibrated");
+  app->add_option("--picture", options->picture, "draw the roofline of a sweep: an SVG file")->type_name("FILE");
   app->add_flag("--accurate", options->is_accurate, "gemmul8: scaling by a product of its own");
   app->add_flag("--csv", options->is_csv, "print a line of CSV for each prediction");
   app->add_flag("--json", options->is_json, "print a JSON object for each prediction");

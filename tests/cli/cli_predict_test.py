@@ -3,10 +3,11 @@
 import csv
 import io
 import json
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import cli_support
-from cli_support import BAD_INPUT, REFUSED, USAGE, CliTest
+from cli_support import BAD_INPUT, OUTPUT, REFUSED, USAGE, CliTest
 
 DEVICES = "a100, b200, b300, gb200, gh200, h100, h200, l40s, rtx4090, rtx4090_laptop, rtx5080, rtx5090, rtxpro6000"
 CARD = {"format": 1, "name": "card", "title": "A card", "compute_capability": "8.6",
@@ -59,8 +60,38 @@ class PredictTest(CliTest):
         self.assertEqual([(r["n"], r["device"], r["scheme"]) for r in rows],
                          [(n, d, s) for n in ("1024", "2048", "4096") for d in ("h200", "a100") for s in ("native", "ozaki2")])
         table = self.succeed("predict", *args).splitlines()
-        self.assertEqual([line.split()[:3] for line in table[1:]], [[r["device"], r["scheme"], r["n"]] for r in rows])
+        self.assertEqual([line.split()[:6] for line in table[1:]], [[r["device"], r["scheme"], r["products"], r["m"], r["n"], r["k"]] for r in rows])
         self.assertEqual(len(self.predicted(*args)), len(rows))
+
+    def test_counts_are_lists(self):
+        rows = self.predicted("--sweep", "1024:2048", "--device", "h200", "--scheme", "native,ef_s,ozaki2", "--slices", "3,7", "--moduli", "10,14")
+        self.assertEqual([row["products"] for row in rows], [1, 6, 28, 10, 14] * 2)
+        for few, many in ((1, 2), (3, 4)):
+            self.assertLess(rows[few]["seconds"], rows[many]["seconds"])
+
+    def test_picture(self):
+        """Axes are logarithmic; a line for the rate, and one for each of its roofs, which lie above it."""
+        args = "--sweep", "256:8192", "--device", "h200", "--scheme", "native,ef_s", "--slices", "3,7"
+        self.succeed("predict", *args, "--picture", "roofline.svg")
+        tree = ElementTree.fromstring((self.dir / "roofline.svg").read_text())
+        svg = "{http://www.w3.org/2000/svg}"
+        lines = [[tuple(map(float, pair.split(","))) for pair in line.get("points").split()] for line in tree.iter(svg + "polyline")]
+        self.assertEqual([len(line) for line in lines], [6] * (2 + 3 + 3))
+        _, _, width, height = map(float, tree.get("viewBox").split())
+        for x, y in (point for line in lines for point in line):
+            self.assertTrue(0 < x < width and 0 < y < height)
+        rate, products, data = lines[2:5]
+        for here, *roofs in zip(rate, products, data):
+            for roof in roofs:
+                self.assertEqual(here[0], roof[0])
+                self.assertGreater(here[1], roof[1])  # y grows downwards
+        steps = [b[0] - a[0] for a, b in zip(rate, rate[1:])]
+        self.assertAlmostEqual(min(steps), max(steps), delta=0.2)
+        words = [text.text for text in tree.iter(svg + "text")]
+        for name in ("h200 native", "h200 ef_s, 6 products", "h200 ef_s, 28 products", "dashed: products alone"):
+            self.assertIn(name, words)
+        self.expect_error(USAGE, "predict", 1, 1, 1, "--device", "h200", "--picture", "x.svg", says="--picture goes with --sweep")
+        self.expect_error(OUTPUT, "predict", *args, "--picture", "absent/x.svg", says="absent/x.svg")
 
     def test_a_file_is_a_device(self):
         Path(self.dir, "card.json").write_text(json.dumps(CARD))
