@@ -147,6 +147,7 @@ bool is_sliced(model::Way way) {
 
 std::vector<int> integers_of(std::string_view option, const std::vector<std::string>& texts, int last) {
   std::vector<int> out;
+  out.reserve(texts.size());
   for (const std::string& text : texts) out.push_back(static_cast<int>(integer_option(option, text, 1, last)));
   return out;
 }

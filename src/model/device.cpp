@@ -98,16 +98,22 @@ void check_source(const std::string& source, const Device& device, const std::st
   return out;
 }
 
+[[nodiscard]] std::string names_of_facts() {
+  std::string out;
+  for (const std::string_view name : Names<Fact>::kAll) {
+    if (!out.empty()) out += ", ";
+    out += name;
+  }
+  return out;
+}
+
 void read_facts(const Json& object, const std::string& where, Device& device,
                 std::array<std::optional<Quantity>, kNumFacts>& facts) {
   if (!object.is_object()) refuse(fmt::format("{} is no object", where));
   for (const auto& [key, value] : object.items()) {
     const std::optional<Fact> fact = named<Fact>(key);
     if (!fact) {
-      std::string allowed;
-      for (const std::string_view name : Names<Fact>::kAll)
-        allowed += (allowed.empty() ? "" : ", ") + std::string(name);
-      refuse(fmt::format("{}.{} is unknown; allowed: {}", where, key, allowed));
+      refuse(fmt::format("{}.{} is unknown; allowed: {}", where, key, names_of_facts()));
     }
     facts[static_cast<std::size_t>(*fact)] = quantity_of(value, device, where + "." + key);
   }
