@@ -277,15 +277,16 @@ std::string in_words(const Row& row) {
 
 /// Rows as a table, each cell padded; or as CSV.
 std::string as_table(const std::vector<Row>& rows, bool is_csv) {
-  std::vector<std::vector<std::string>> cells = {
-      {"device", "scheme", "products", "m", "n", "k", "ms", "tflops", "computation_ms", "data_handling_ms", "roof", "bound_tflops"}};
+  std::vector<std::vector<std::string>> cells = {{"device", "scheme", "products", "m", "n", "k", "ms", "tflops",
+                                                  "computation_ms", "data_handling_ms", "roof", "bound_tflops"}};
   for (const Row& row : rows) {
     const Prediction& p = row.prediction;
     const auto ms = [](double seconds) { return fmt::format("{:.4g}", seconds * 1e3); };
-    cells.push_back({row.device->name, std::string(to_string(row.request.way)), fmt::format("{}", p.products), fmt::format("{}", row.request.m), fmt::format("{}", row.request.n), fmt::format("{}", row.request.k),
-                     ms(p.seconds), fmt::format("{:.4g}", p.tflops), ms(p.seconds_of(Part::kComputation)),
-                     ms(p.seconds_of(Part::kDataHandling)), std::string(to_string(roof_of(p))),
-                     fmt::format("{:.4g}", p.bound_tflops)});
+    cells.push_back({row.device->name, std::string(to_string(row.request.way)), fmt::format("{}", p.products),
+                     fmt::format("{}", row.request.m), fmt::format("{}", row.request.n),
+                     fmt::format("{}", row.request.k), ms(p.seconds), fmt::format("{:.4g}", p.tflops),
+                     ms(p.seconds_of(Part::kComputation)), ms(p.seconds_of(Part::kDataHandling)),
+                     std::string(to_string(roof_of(p))), fmt::format("{:.4g}", p.bound_tflops)});
   }
   std::vector<std::size_t> widths(cells.front().size());
   for (const auto& line : cells) {
@@ -344,8 +345,7 @@ void draw(const PredictOptions& options, const std::vector<Row>& rows) {
 }
 
 ExitCode run_predict(const PredictOptions& options) {
-  if (!options.picture.empty() && options.sweep.empty())
-    throw Failure(ExitCode::kUsage, "--picture goes with --sweep");
+  if (!options.picture.empty() && options.sweep.empty()) throw Failure(ExitCode::kUsage, "--picture goes with --sweep");
   if (options.is_csv && options.is_json) throw Failure(ExitCode::kUsage, "--csv and --json exclude each other");
   std::vector<Device> devices;
   for (const std::string& text : options.devices) devices.push_back(device_of(text));

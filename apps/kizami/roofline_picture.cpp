@@ -74,9 +74,12 @@ struct Axis {
 
 [[nodiscard]] std::string_view dashes_of(LineKind kind) {
   switch (kind) {
-    case LineKind::kProductRoof: return " stroke-dasharray=\"8 4\"";
-    case LineKind::kDataRoof: return " stroke-dasharray=\"2 3\"";
-    case LineKind::kRate: break;
+    case LineKind::kProductRoof:
+      return " stroke-dasharray=\"8 4\"";
+    case LineKind::kDataRoof:
+      return " stroke-dasharray=\"2 3\"";
+    case LineKind::kRate:
+      break;
   }
   return "";
 }
@@ -117,7 +120,8 @@ std::string roofline_picture(const std::vector<PictureLine>& lines, const std::s
     out += text_at(kLegend + 18, at, "start", names[i]);
   }
   at += kLegendStep;
-  for (const std::string_view meaning : {"through: predicted", "dashed: products alone", "dotted: data handling alone"}) {
+  for (const std::string_view meaning :
+       {"through: predicted", "dashed: products alone", "dotted: data handling alone"}) {
     out += text_at(kLegend, at, "start", meaning);
     at += kLegendStep;
   }
