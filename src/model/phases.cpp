@@ -45,6 +45,14 @@ struct Setting {
   }
 };
 
+/// One after the other.
+[[nodiscard]] PhaseTime repeated(PhaseTime time, double count) {
+  time.seconds *= count;
+  for (double& seconds : time.of_roof) seconds *= count;
+  for (double& seconds : time.held) seconds *= count;
+  return time;
+}
+
 // ---- native -----------------------------------------------------------------------------------------------------------
 
 [[nodiscard]] Phases native_phases(const Setting& s) {
@@ -212,7 +220,7 @@ struct Sliced {
         const double result_bytes = (call == 0 ? kSumBytes : 2 * kSumBytes) * block.m * block.n;
         const PhaseTime of_call =
             s.products_time("products", {Format::kInt8, block.m, block.n, kc, 1, 1}, result_bytes, false);
-        for (double b = 0; b < row_blocks * k_blocks; ++b) out.products.add(of_call);
+        out.products.add(repeated(of_call, row_blocks * k_blocks));
       }
     }
   }
@@ -266,12 +274,8 @@ struct Sliced {
   out.parts_overlap = s.request.way == Way::kEfL && !s.program.slices.is_one_launch;
   out.times.push_back(slice_split(s, split_elements, kPasses));
   const Sliced one = sliced_product(s, of_product);
-  PhaseTime products = one.products;
-  PhaseTime sums = one.sums;
-  for (int i = 1; i < static_cast<int>(count); ++i) {
-    products.add(one.products);
-    sums.add(one.sums);
-  }
+  const PhaseTime products = repeated(one.products, count);
+  PhaseTime sums = repeated(one.sums, count);
   if (combined_bytes > 0) {
     sums.add(time_of({.phase = "sums", .launches = 1, .bytes = combined_bytes * e.m * e.n}, s.rates));
   }

@@ -317,6 +317,19 @@ TEST(Predict, LongSumsAreCut) {
   EXPECT_EQ(predicted(round_device(), request).products, 14);
 }
 
+TEST(Predict, TheLargestExtentsHaveATime) {
+  for (const Way way : {Way::kNative, Way::kOzimmu, Way::kEf, Way::kEfS, Way::kEfL, Way::kOzaki2}) {
+    for (const ProgramName program : {ProgramName::kPortable, ProgramName::kKizami}) {
+      Request request = square(way, (std::int64_t{1} << 34) - 1);
+      request.program = program;
+      const Prediction made = predicted(*find_device("h200"), request);
+      EXPECT_TRUE(std::isfinite(made.seconds)) << to_string(way);
+      EXPECT_GT(made.accumulators, 0) << to_string(way);
+      EXPECT_LE(made.tflops, made.bound_tflops) << to_string(way);
+    }
+  }
+}
+
 TEST(Predict, SustainedIsSlowerAndHasEnergyWhereThatWasMeasured) {
   const Prediction made = predicted(*find_device("h200"), square(Way::kOzaki2, 4096));
   ASSERT_TRUE(made.sustained_seconds.has_value());
