@@ -67,8 +67,8 @@ ExitCode parse_and_run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "print this text; after a command, the help of the command");
   app.footer(footer());
   app.require_subcommand(1);
-  const std::vector<Command> commands{add_gemm(app),  add_plan(app), add_check(app),
-                                      add_bench(app), add_info(app), add_help(app)};
+  const std::vector<Command> commands{add_gemm(app),    add_plan(app), add_check(app), add_bench(app),
+                                      add_predict(app), add_info(app), add_help(app)};
   refuse_unknown_command(argc, argv, commands);
   try {
     app.parse(argc, argv);

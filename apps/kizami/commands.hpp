@@ -22,6 +22,7 @@ struct Command {
 [[nodiscard]] Command add_plan(CLI::App& program);
 [[nodiscard]] Command add_check(CLI::App& program);
 [[nodiscard]] Command add_bench(CLI::App& program);
+[[nodiscard]] Command add_predict(CLI::App& program);
 [[nodiscard]] Command add_info(CLI::App& program);
 [[nodiscard]] Command add_help(CLI::App& program);
 

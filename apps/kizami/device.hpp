@@ -22,6 +22,8 @@ struct DeviceNames {
   std::string driver;
 };
 [[nodiscard]] DeviceNames device_names();
+/// What the driver calls device `number` of this machine.
+[[nodiscard]] std::string device_name(int number);
 
 /// @status as cuda::make_plan()
 [[nodiscard]] Result<Plan> device_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,

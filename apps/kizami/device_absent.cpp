@@ -15,6 +15,7 @@ namespace {
 
 std::unique_ptr<CaseSolver> device_solver() { refuse(); }
 DeviceNames device_names() { refuse(); }
+std::string device_name(int) { refuse(); }
 Result<Plan> device_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const Policy&) { refuse(); }
 
 template <class T>

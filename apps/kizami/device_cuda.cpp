@@ -133,6 +133,17 @@ DeviceNames device_names() {
   return {properties.name, driver_name()};
 }
 
+std::string device_name(int number) {
+  require_device();
+  int count = 0;
+  check_cuda(cudaGetDeviceCount(&count), "asking for devices");
+  if (number >= count)
+    throw Failure(ExitCode::kRefused, fmt::format("--device = {}, this machine has {}", number, count));
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, number), "asking for the device");
+  return properties.name;
+}
+
 Result<Plan> device_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy) {
   require_device();
   return cuda::make_plan(scalar, m, n, k, policy);

@@ -12,10 +12,12 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "check/text.hpp"
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
+#include "model.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
 #include "ozaki.hpp"
@@ -41,6 +43,8 @@ struct StudyOptions {
   std::string slices_results;
   std::string spread_results;
   std::string report_results;
+  std::string published;
+  std::vector<std::string> records;
 };
 
 constexpr std::size_t kColumns = 8;
@@ -231,18 +235,55 @@ cli::ExitCode run_ozaki(const StudyOptions& options) {
   return cli::ExitCode::kOk;
 }
 
+std::string summary_of(const ModelStudy& study) {
+  std::string out = fmt::format(
+      "# Study of the performance model\n\nkizami {}, `kizami_study model`. Kinds of rows: P, the sheet of a card and "
+      "constants of another; C, also what "
+      "was measured of the card by other programs; F, constants fitted to the call; J, constants of the same card, "
+      "fitted to "
+      "other calls.\n\n## Claims\n\n",
+      version());
+  out += as_markdown(study.claims);
+  for (const StudyTable& table : study.summaries) out += section_of(table);
+  for (const StudyFigure& figure : study.figures)
+    out += fmt::format("\n## {}\n\n{}.\n\n{}", figure.name, figure.caption, as_markdown(figure, kColumns));
+  return out;
+}
+
+cli::ExitCode run_model(const StudyOptions& options) {
+  if (options.published.empty())
+    throw cli::Failure(cli::ExitCode::kUsage, "model needs --published FILE: lab/results/published/gemmul8.jsonl");
+  const std::filesystem::path folder = output_folder(options);
+  std::ifstream lines = open_records(options.published);
+  const std::vector<ModelRow> published = published_rows(lines, options.published);
+  OwnRows own;
+  for (const std::string& path : options.records) {
+    std::ifstream records = open_records(path);
+    own.read(records, path);
+  }
+  const ModelStudy study = study_model(published, own.rows());
+  for (const auto* tables : {&study.summaries, &study.rows}) {
+    for (const StudyTable& table : *tables) write_file(folder / (table.name + ".csv"), as_csv(table));
+  }
+  for (const StudyFigure& figure : study.figures) write_file(folder / (figure.name + ".csv"), as_csv(as_table(figure)));
+  write_file(folder / "study.md", summary_of(study));
+  cli::write_stdout(as_markdown(study.claims));
+  return cli::ExitCode::kOk;
+}
+
 cli::ExitCode run_study(const StudyOptions& options) {
   if (options.subject == "sgemm") return run_sgemm(options);
   if (options.subject == "tile") return run_tile(options);
   if (options.subject == "ozaki") return run_ozaki(options);
-  cli::refuse_name("SUBJECT", options.subject, "sgemm, tile, ozaki");
+  if (options.subject == "model") return run_model(options);
+  cli::refuse_name("SUBJECT", options.subject, "sgemm, tile, ozaki, model");
 }
 
 void add_options(CLI::App& app, StudyOptions& options) {
   app.add_option(
          "SUBJECT", options.subject,
          "sgemm: error-corrected FP32 products on tensor cores; tile: CUDA Tile kernels, GEMM and slices; ozaki: the "
-         "Ozaki scheme in slices, which goes on where an interruption has left it")
+         "Ozaki scheme in slices, which goes on where an interruption has left it; model: the performance model")
       ->required()
       ->type_name("");
   app.add_option("-o,--output", options.output, "folder for the files [.]")->type_name("DIR");
@@ -265,6 +306,12 @@ void add_options(CLI::App& app, StudyOptions& options) {
       ->type_name("FILE");
   app.add_option("--report-results", options.report_results,
                  "JSON lines of bench_gpu_report_slices (ozaki: for the report's code on a device)")
+      ->type_name("FILE");
+  app.add_option("--published", options.published, "model: JSON lines of what others measured")->type_name("FILE");
+  app.add_option("--records", options.records,
+                 "model: JSON lines of bench_gpu_gemm, bench_gpu_slices, bench_gpu_ec_call or bench_gpu_certificate on "
+                 "an H200; "
+                 "may be given again")
       ->type_name("FILE");
 }
 

@@ -64,6 +64,16 @@ class DeviceTest(CliTest):
         self.assertRegex(self.succeed_there("check", "--device", "d nn 5x7x9"), r"(?m)^\d+ equal, .* 0 failed$")
         self.assertRegex(self.succeed_there("check", "--device", "--campaign", "--count", 5), r"(?m)^\d+ equal, .* 0 failed$")
 
+    def test_predict(self):
+        """A number is a device of this machine: the same as its name, where there is a description of it."""
+        name = json.loads(self.succeed_there("plan", 9, 9, 9, "--device", "--json"))["device"]
+        result = self.run_cli("predict", 4096, 4096, 4096, "--device", 0, "--json")
+        if result.returncode == USAGE:
+            self.assertIn(f"is an {name}, of which there is no description", result.stderr)
+        else:
+            self.assertEqual(result.stdout, self.succeed("predict", 4096, 4096, 4096, "--device", name, "--json"))
+        self.expect_error(REFUSED, "predict", 1, 1, 1, "--device", 1000, says="--device = 1000, this machine has ")
+
     def test_plan(self):
         plan = json.loads(self.succeed_there("plan", 4096, 4096, 4096, "--device", "--json"))
         self.assertEqual((plan["scheme"], plan["m"], plan["dtype"]), ("ozaki2", 4096, "f64"))

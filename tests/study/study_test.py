@@ -508,11 +508,99 @@ class StudyTest(CliTest):
 
     def test_refusals(self):
         self.expect_error(USAGE, says="SUBJECT is required")
-        self.expect_error(USAGE, "dgemm", says=("SUBJECT = 'dgemm'", "allowed: sgemm, tile, ozaki"))
+        self.expect_error(USAGE, "dgemm", says=("SUBJECT = 'dgemm'", "allowed: sgemm, tile, ozaki, model"))
         self.expect_error(USAGE, "sgemm", "--max-k", 300, says="--max-k = 300, must be a power of two")
         self.expect_error(USAGE, "sgemm", "--max-k", 128, says="--max-k")
         self.expect_error(USAGE, "sgemm", "--seeds", 0, says="--seeds")
         self.expect_error(OUTPUT, "sgemm", "-o", "absent", says="-o = 'absent' is no folder")
+
+
+def published(card, way, n, tflops, type="d", **more):
+    """A line of lab/results/published."""
+    return {"source": "somebody", "release": "1", "card": card, "type": type, "n": n, "way": way, "tflops": tflops} | more
+
+
+def gemmul8(card, n, tflops, **more):
+    return published(card, "gemmul8", n, tflops, format="int8", scaling="fast", moduli=14, **more)
+
+
+def published_records():
+    """cuBLAS's slices ahead of native on a GB200, GEMMul8 at twice or half what its products alone allow."""
+    lines = [published("gb200", "native", 4096, 38), published("gb200", "cublas", 4096, 80, slices=7)]
+    lines += [gemmul8(card, n, 100) for card in ("gb200", "gh200") for n in (1024, 4096)]
+    return lines + [gemmul8("a100", 4096, 18, phases_ms={"split": 1.0, "products": 5.0, "residues": 0.8, "crt": 0.5})]
+
+
+def own_record(spec, who, ms, plan=""):
+    return {"date": "2026-01-02", "commit": "abc", "case": spec, "who": who, "plan": plan, "ms_median": ms, "tflops": 1, "error": 1e-16}
+
+
+class ModelStudyTest(CliTest):
+    def study_of(self, lines, records=None):
+        (self.dir / "published.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        args = ["model", "--published", "published.jsonl"]
+        if records is not None:
+            (self.dir / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in records))
+            args += ["--records", "records.jsonl"]
+        return args
+
+    def rows_of(self, name):
+        with open(self.dir / name, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_kinds_are_kept_apart(self):
+        claims = self.succeed(*self.study_of(published_records()))
+        self.assertEqual(self.names(), ["claim.csv", "published.jsonl", "published_rows.csv", "published_summary.csv", "roofline_moduli.csv",
+                                        "roofline_slices.csv", "study.md"])
+        self.assertIn(claims, (self.dir / "study.md").read_text())
+        rows = self.rows_of("published_rows.csv")
+        kinds = {(row["card"], row["way"], row["n"]): set() for row in rows}
+        for row in rows:
+            kinds[row["card"], row["way"], row["n"]].add(row["kind"])
+            self.assertAlmostEqual(float(row["predicted_ms"]) / float(row["measured_ms"]), float(row["ratio"]), delta=0.006 * (1 + float(row["ratio"])))
+        self.assertEqual(kinds["gb200", "native", "4096"], {"P"})
+        self.assertEqual(kinds["gb200", "GEMMul8 int8 fast, 14 moduli", "4096"], {"P"})
+        self.assertEqual(kinds["gh200", "GEMMul8 int8 fast, 14 moduli", "4096"], {"F"})  # the constants are of this card
+        self.assertEqual(kinds["a100", "GEMMul8 int8 fast, 14 moduli", "4096"], {"P", "C"})  # by its own single product
+        self.assertEqual({row["phase"] for row in rows if row["card"] == "a100"}, {"total", "split", "products", "residues", "crt"})
+        total = next(row for row in rows if row["card"] == "gb200" and row["way"] == "native")
+        self.assertAlmostEqual(float(total["measured_ms"]), 2 * 4096**3 / 38e9, delta=1e-3)
+        summary = self.rows_of("published_summary.csv")  # from n = 2048 on
+        self.assertEqual([row["rows"] for row in summary if row["card"] == "gh200"], ["1"])
+
+    def test_the_documents_claim_is_judged(self):
+        claims = self.succeed(*self.study_of(published_records()))
+        line = next(line for line in claims.splitlines() if "Grace Blackwell" in line)
+        self.assertIn("| reproduced | predicted from n = ", line)
+        self.assertIn("80.0 beside 38.0 (n = 4096)", line)
+        self.assertNotIn("kind F", claims)  # what was fitted proves nothing
+        self.assertRegex(claims, r"aim, kind C \| GEMMul8 INT8, 14 moduli, on a100 from n = 4096 within 15 %")
+        figure = self.rows_of("roofline_slices.csv")
+        point = {row["series"]: float(row["tflops"]) for row in figure if row["data"] == "gb200" and float(row["flops_per_byte"]) > 1300}
+        self.assertLess(point["7"], min(point["7, products alone"], point["7, data alone"]))
+        self.assertLess(point["9"], point["7"])
+
+    def test_own_records(self):
+        """Fitted: D and Z at three sizes. Wide exponents, repairs and ways without a name are left out; the later record counts."""
+        claims = self.succeed(*self.study_of(published_records(), [
+            own_record("d nn 4096x4096x4096 phi=0.5", "hopper", 1.6, "14 moduli"), own_record("d nn 2048x2048x2048 phi=0.5", "hopper", 9, "14 moduli"),
+            own_record("d nn 2048x2048x2048 phi=0.5", "hopper", 0.3, "14 moduli"), own_record("d nn 2048x2048x2048 phi=4", "hopper", 0.5, "19 moduli, repaired 3"),
+            own_record("z nn 2048x2048x2048 randn", "ozaki1/7/truncated/karatsuba/cublaslt", 2), own_record("d nn 512x512x512 randn", "ozaki1/7/truncated/pairs", 2),
+            own_record("s nn 64x8192x8192 phi=0.5", "native", 0.2)]))
+        rows = self.rows_of("h200_rows.csv")
+        self.assertEqual([(row["kind"], row["type"], row["way"], row["n"]) for row in rows],
+                         [("F", "d", "ozaki2, kizami, 14 moduli", "4096"), ("J", "d", "ozaki2, kizami, 14 moduli", "2048"),
+                          ("J", "z", "ozaki1/7/truncated/karatsuba/cublaslt", "2048"), ("J", "s", "native", "64x8192x8192")])
+        self.assertEqual(float(rows[1]["measured_ms"]), 0.3)
+        self.assertIn("Kizami on an H200, ozaki2, engine hopper: all calls that nothing was fitted to within 15 % | reproduced | 1 of 1", claims)
+
+    def test_bad_records(self):
+        self.expect_error(USAGE, "model", says="model needs --published FILE")
+        for line, says in ((published("gb200", "native", 4096, 0), "line 1: tflops or ms must be positive"), (published("gb300", "native", 4096, 1), "no description of card gb300"),
+                           (published("gb200", "mkl", 4096, 1), "way = mkl, must be native, cublas or gemmul8"),
+                           (published("gb200", "native", 4096, 1, type="q"), "type q, must be s, d, c or z"), ({"card": "gb200"}, "published.jsonl, line 1: ")):
+            self.expect_error(BAD_INPUT, *self.study_of([line]), says=says)
+        self.expect_error(BAD_INPUT, *self.study_of(published_records(), [own_record("gemv 5", "native", 1)]), says="records.jsonl, line 1: case = gemv 5")
 
 
 if __name__ == "__main__":

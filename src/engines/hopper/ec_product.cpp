@@ -17,6 +17,7 @@
 #include "engines/hopper/ec_params.hpp"
 #include "engines/hopper/tensor_maps.hpp"
 #include "engines/shared_memory.hpp"
+#include "model/h200.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -137,7 +138,7 @@ double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFo
                                  kShareReached[static_cast<std::size_t>(traits.form)] +
                              kStoreCycles;
   const std::int64_t clusters = ceil_div(m, traits.tile_i) * ceil_div(n, std::int64_t{traits.tile_j} * traits.cluster);
-  const std::int64_t rounds = ceil_div(clusters, std::max(1, (num_sms > 0 ? num_sms : 132) / traits.cluster));
+  const std::int64_t rounds = ceil_div(clusters, std::max(1, model::h200::sms_or_own(num_sms) / traits.cluster));
   return kStartSeconds + static_cast<double>(rounds) * tile_cycles / kCyclesPerSecond;
 }
 

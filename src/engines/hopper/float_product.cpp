@@ -14,6 +14,7 @@
 #include "engines/hopper/tensor_maps.hpp"
 #include "engines/hopper/window_seconds.hpp"
 #include "engines/shared_memory.hpp"
+#include "model/h200.hpp"
 
 namespace kizami::engines::hopper {
 namespace {
@@ -39,7 +40,8 @@ constexpr std::int64_t kBlockBytes = 128;  // of k in a stage
 double float_windows_seconds(const ProductDesc& d, int num_sms) {
   WindowRates rates{.tile_i = kFloatTileI, .tile_j = kFloatTileJ, .cluster = kFloatCluster};
   rates.block_elems = static_cast<int>(kBlockBytes / product::element_bytes(d.format));
-  rates.block_cycles = kFloatTileI * kFloatTileJ * kBlockBytes / 4096.0;  // a byte of k costs the same in every format
+  rates.block_cycles = kFloatTileI * kFloatTileJ * kBlockBytes /
+                       model::h200::kInt8MacsPerSmCycle;  // a byte of k costs the same in every format
   // Measured (docs/perf/h200_slices.md): what it takes to promote sums of few elements of k is not covered.
   const double block = static_cast<double>(d.exact_k) / 64.0;
   rates.share_reached = product::element_bytes(d.format) == 2 ? std::min(0.74, 0.36 * block) : block > 1 ? 0.71 : 0.58;

@@ -7,6 +7,7 @@
 
 #include "base/int_math.hpp"
 #include "engines/hopper/window_seconds.hpp"
+#include "model/h200.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -77,7 +78,7 @@ HopperForm tile_for(const ProductDesc& d) {
 namespace {
 
 [[nodiscard]] double predicted_windows_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
-  constexpr double kMacsPerCycle = 4096;  // of one multiprocessor
+  constexpr double kMacsPerCycle = model::h200::kInt8MacsPerSmCycle;
   const hopper::WindowRates rates{.tile_i = traits.tile_i,
                                   .tile_j = traits.tile_j,
                                   .cluster = traits.cluster,
@@ -89,8 +90,8 @@ namespace {
 
 double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
   if (d.num_windows > 0) return predicted_windows_seconds(d, traits, num_sms);
-  constexpr double kMacsPerCycle = 4096;  // of one multiprocessor
-  constexpr double kCyclesPerSecond = 1.7e9;
+  constexpr double kMacsPerCycle = model::h200::kInt8MacsPerSmCycle;
+  constexpr double kCyclesPerSecond = model::h200::kLongProductHz;
   // Long products meet the power limit.
   constexpr double kLongBytes = 300e6;
   const double share_reached = line_bytes(d) < kCachedBytes ? 0.87 : line_bytes(d) < kLongBytes ? 0.84 : 0.77;
@@ -102,7 +103,7 @@ double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, i
       k_blocks * traits.tile_i * traits.tile_j * 128 / kMacsPerCycle / share_reached + store_cycles;
   const std::int64_t clusters =
       ceil_div(d.m, traits.tile_i) * ceil_div(d.n, std::int64_t{traits.tile_j} * traits.cluster) * d.num_products;
-  const std::int64_t at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / traits.cluster);
+  const std::int64_t at_once = std::max(1, model::h200::sms_or_own(num_sms) / traits.cluster);
   // Results on their way to memory cost what the multiplications do not hide.
   constexpr double kStoredPerSecond = 6e12;
   const double stored = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;

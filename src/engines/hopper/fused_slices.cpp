@@ -14,6 +14,7 @@
 #include "engines/hopper/fused_slices_params.hpp"
 #include "engines/hopper/tensor_maps.hpp"
 #include "engines/shared_memory.hpp"
+#include "model/h200.hpp"
 
 namespace kizami::engines::hopper {
 namespace {
@@ -53,8 +54,8 @@ std::optional<std::string> why_refused(const FusedSliceDesc& d) {
 }
 
 double fused_seconds(const FusedSliceDesc& d, int num_sms) {
-  constexpr double kMacsPerCycle = 4096;  // of one multiprocessor
-  constexpr double kCyclesPerSecond = 1.7e9;
+  constexpr double kMacsPerCycle = model::h200::kInt8MacsPerSmCycle;
+  constexpr double kCyclesPerSecond = model::h200::kLongProductHz;
   constexpr double kStartSeconds = 4e-6;
   constexpr double kStoreCycles = 2500;
   // Measured: docs/perf/h200_slices.md.
@@ -65,7 +66,7 @@ double fused_seconds(const FusedSliceDesc& d, int num_sms) {
       products * blocks * kFusedTileI * kFusedTileJ * 128 / kMacsPerCycle / share_reached + kStoreCycles;
   const std::int64_t clusters =
       ceil_div(d.m, std::int64_t{kFusedTileI}) * ceil_div(d.n, std::int64_t{kFusedTileJ} * kFusedCluster);
-  const std::int64_t at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / kFusedCluster);
+  const std::int64_t at_once = std::max(1, model::h200::sms_or_own(num_sms) / kFusedCluster);
   return kStartSeconds + static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / kCyclesPerSecond;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/int_math.hpp"
+#include "model/h200.hpp"
 #include "product/product.hpp"
 
 namespace kizami::engines::hopper {
@@ -41,13 +42,13 @@ struct WindowRates {
   double share_reached = 0.8;
 };
 [[nodiscard]] inline double windows_seconds(const product::ProductDesc& d, const WindowRates& rates, int num_sms) {
-  constexpr double kCyclesPerSecond = 1.7e9;
+  constexpr double kCyclesPerSecond = model::h200::kLongProductHz;
   constexpr double kStartSeconds = 4e-6;
   constexpr double kStoredBytesPerSecond = 3e12;  // of sums, which no multiplication covers
   const KBlocks blocks = k_blocks_of(d, rates.block_elems);
   const double tiles = static_cast<double>(base::ceil_div(d.m, rates.tile_i)) *
                        static_cast<double>(base::ceil_div(d.n, std::int64_t{rates.tile_j} * rates.cluster));
-  const int at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / rates.cluster);
+  const int at_once = std::max(1, model::h200::sms_or_own(num_sms) / rates.cluster);
   const double block_cycles = rates.block_cycles / rates.share_reached;
   const double stored = 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
   return kStartSeconds + std::max(blocks.longest, tiles * blocks.all / at_once) * block_cycles / kCyclesPerSecond +

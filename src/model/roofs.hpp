@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Roofs of a device, and how long a phase takes below them:
+//   seconds = launches * launch + max over roofs of work / rate
+// the roofline model of every phase by itself, with roofs beside memory and arithmetic: FP64 instructions, integer
+// instructions, and cycles of the multiprocessors for phases that are bound by what they issue.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kizami/predict.hpp"
+
+namespace kizami::model {
+
+/// Of a device, by one basis. Operations, bytes, instructions a second.
+struct Rates {
+  double sms = 0;
+  double clock_hz = 0;
+  double memory = 0;  ///< as a copy reaches it
+  double l2 = 0;
+  double l2_bytes = 0;
+  double fp64_instructions = 0;
+  double int32_instructions = 0;
+  double launch_seconds = 0;
+  std::array<double, kNumFormats> products{};  ///< of the sheet, but FP64 and FP32; 0: it has none in this format
+  /// What a library's single product of n = 8192 reached; 0: nobody measured, or the basis does not ask.
+  std::array<double, kNumFormats> measured_products{};
+  /// n of a square product and its rate in INT8, likewise; may be empty.
+  std::vector<std::pair<double, double>> int8_by_size;
+
+  [[nodiscard]] double of(Format format) const { return products[static_cast<std::size_t>(format)]; }
+};
+
+/// @param copy_share     of the sheet's bandwidth that a copy reaches; a measured copy goes before
+/// @param launch_seconds of a launch behind another; a measured one goes before
+[[nodiscard]] Rates rates_of(const Device& device, Basis basis, double copy_share, double launch_seconds);
+
+/// What a phase asks of a device. Zero: nothing of that kind.
+struct Work {
+  std::string_view phase;
+  Part part = Part::kDataHandling;
+  double launches = 0;
+  double bytes = 0;  ///< to and from memory
+  Format format = Format::kInt8;
+  double operations = 0;
+  double reached = 1;  ///< share of the rate of products that this shape reaches
+  double fp64_instructions = 0;
+  double int32_instructions = 0;
+  double sm_cycles = 0;  ///< of one multiprocessor, of all the work
+};
+
+/// A launch whose bytes fit the L2 cache has its rate.
+[[nodiscard]] PhaseTime time_of(const Work& work, const Rates& rates);
+
+}  // namespace kizami::model

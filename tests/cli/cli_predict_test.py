@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""kizami predict: what it prints, and what it refuses."""
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import cli_support
+from cli_support import BAD_INPUT, OUTPUT, REFUSED, USAGE, CliTest
+
+DEVICES = "a100, b200, b300, gb200, gh200, h100, h200, l40s, rtx4090, rtx4090_laptop, rtx5080, rtx5090, rtxpro6000"
+CARD = {"format": 1, "name": "card", "title": "A card", "compute_capability": "8.6",
+        "sheet": {key: {"value": value, "source": "s"} for key, value in
+                  {"sms": 10, "clock_ghz": 2, "fp64_tflops": 0.5, "fp32_tflops": 20, "int8_tops": 100, "bandwidth_tbs": 1, "l2_mb": 8,
+                   "power_w": 300, "int32_per_sm_cycle": 64}.items()},
+        "sources": {"s": "its sheet"}}
+
+
+class PredictTest(CliTest):
+    def predicted(self, *args):
+        return [json.loads(line) for line in self.succeed("predict", *args, "--json").splitlines()]
+
+    def test_in_words(self):
+        out = self.succeed("predict", 8192, 8192, 8192, "--device", "h200,gb200", "--scheme", "ozaki2,ef_s")
+        self.assertIn("predicted by a model and not measured", out)
+        for text in ("h200: ozaki2, program kizami (14 real products)", "gb200: ef_s, program portable (28 real products)",
+                     "computation", "data handling", "held by products", "products alone allow 141.4",
+                     "in doubt: clock_ghz = 2.11 is uncertain", "in doubt: Kizami has not run on compute capability 10.0"):
+            self.assertIn(text, out)
+        self.assertRegex(out, r"minutes into a run +[\d.]+ ms +[\d.]+ TFLOPS, [\d.]+ J")
+
+    def test_json_adds_up(self):
+        for scheme in ("native", "ozimmu", "ef", "ef_s", "ef_l", "ozaki2"):
+            row, = self.predicted(4096, 2048, 1000, "--device", "h200", "--scheme", scheme)
+            self.assertEqual((row["device"], row["scheme"], row["m"], row["n"], row["k"]), ("h200", scheme, 4096, 2048, 1000))
+            self.assertAlmostEqual(sum(phase["seconds"] for phase in row["phases"]), row["seconds"])
+            self.assertAlmostEqual(row["computation_seconds"] + row["data_handling_seconds"], row["seconds"])
+            self.assertAlmostEqual(row["tflops"], 2 * 4096 * 2048 * 1000 / row["seconds"] * 1e-12)
+            for phase in row["phases"]:
+                roofs = {roof: seconds for roof, seconds in phase["seconds_of_roof"].items() if roof != "launch"}
+                launch = phase["seconds_of_roof"].get("launch", 0)
+                self.assertAlmostEqual(max(roofs.values()) + launch, phase["seconds"])
+
+    def test_options_reach_the_model(self):
+        def row(*args):
+            return self.predicted(2048, 2048, 2048, "--device", "h200", *args)[-1]
+        self.assertEqual(row("--moduli", 10)["products"], 10)
+        self.assertEqual(row("--scheme", "ef_s", "--slices", 4)["products"], 10)
+        self.assertEqual(row("--type", "c128")["products"], 30)
+        self.assertEqual(row("--type", "c128", "--scheme", "ef_s", "--complex-form", "karatsuba")["products"], 84)
+        self.assertEqual(row("--type", "f32", "--scheme", "ec", "--format", "tf32")["products"], 3)
+        self.assertEqual(row("--program", "gemmul8", "--format", "fp8")["products"], 36)
+        self.assertGreater(row("--program", "gemmul8", "--accurate")["seconds"], row("--program", "gemmul8")["seconds"])
+        self.assertNotEqual(row("--program", "portable")["seconds"], row("--program", "portable", "--basis", "sheet")["seconds"])
+
+    def test_sweep(self):
+        args = "--sweep", "1024:5000", "--device", "h200,a100", "--scheme", "native,ozaki2"
+        rows = list(csv.DictReader(io.StringIO(self.succeed("predict", *args, "--csv"))))
+        self.assertEqual([(r["n"], r["device"], r["scheme"]) for r in rows],
+                         [(n, d, s) for n in ("1024", "2048", "4096") for d in ("h200", "a100") for s in ("native", "ozaki2")])
+        table = self.succeed("predict", *args).splitlines()
+        self.assertEqual([line.split()[:6] for line in table[1:]], [[r["device"], r["scheme"], r["products"], r["m"], r["n"], r["k"]] for r in rows])
+        self.assertEqual(len(self.predicted(*args)), len(rows))
+
+    def test_counts_are_lists(self):
+        rows = self.predicted("--sweep", "1024:2048", "--device", "h200", "--scheme", "native,ef_s,ozaki2", "--slices", "3,7", "--moduli", "10,14")
+        self.assertEqual([row["products"] for row in rows], [1, 6, 28, 10, 14] * 2)
+        for few, many in ((1, 2), (3, 4)):
+            self.assertLess(rows[few]["seconds"], rows[many]["seconds"])
+
+    def test_picture(self):
+        """Axes are logarithmic; a line for the rate, and one for each of its roofs, which lie above it."""
+        args = "--sweep", "256:8192", "--device", "h200", "--scheme", "native,ef_s", "--slices", "3,7"
+        self.succeed("predict", *args, "--picture", "roofline.svg")
+        tree = ElementTree.fromstring((self.dir / "roofline.svg").read_text())
+        svg = "{http://www.w3.org/2000/svg}"
+        lines = [[tuple(map(float, pair.split(","))) for pair in line.get("points").split()] for line in tree.iter(svg + "polyline")]
+        self.assertEqual([len(line) for line in lines], [6] * (2 + 3 + 3))
+        _, _, width, height = map(float, tree.get("viewBox").split())
+        for x, y in (point for line in lines for point in line):
+            self.assertTrue(0 < x < width and 0 < y < height)
+        rate, products, data = lines[2:5]
+        for here, *roofs in zip(rate, products, data):
+            for roof in roofs:
+                self.assertEqual(here[0], roof[0])
+                self.assertGreater(here[1], roof[1])  # y grows downwards
+        steps = [b[0] - a[0] for a, b in zip(rate, rate[1:])]
+        self.assertAlmostEqual(min(steps), max(steps), delta=0.2)
+        words = [text.text for text in tree.iter(svg + "text")]
+        for name in ("h200 native", "h200 ef_s, 6 products", "h200 ef_s, 28 products", "dashed: products alone"):
+            self.assertIn(name, words)
+        self.expect_error(USAGE, "predict", 1, 1, 1, "--device", "h200", "--picture", "x.svg", says="--picture goes with --sweep")
+        self.expect_error(OUTPUT, "predict", *args, "--picture", "absent/x.svg", says="absent/x.svg")
+
+    def test_a_file_is_a_device(self):
+        Path(self.dir, "card.json").write_text(json.dumps(CARD))
+        row, = self.predicted(4096, 4096, 4096, "--device", "card.json", "--scheme", "ozaki2")
+        self.assertEqual((row["device"], row["program"]), ("card", "portable"))
+        faster = json.loads(json.dumps(CARD))
+        faster["sheet"]["int8_tops"]["value"] = 200
+        Path(self.dir, "faster.json").write_text(json.dumps(faster))
+        then, = self.predicted(4096, 4096, 4096, "--device", "faster.json", "--scheme", "ozaki2")
+        self.assertLess(then["seconds"], row["seconds"])
+        del faster["sheet"]["sms"]
+        Path(self.dir, "faster.json").write_text(json.dumps(faster))
+        self.expect_error(BAD_INPUT, "predict", 1, 1, 1, "--device", "faster.json", says="--device: faster.json: sheet.sms is missing")
+        self.expect_error(BAD_INPUT, "predict", 1, 1, 1, "--device", "none.json", says="none.json: cannot be opened")
+
+    def test_refusals(self):
+        on = "--device", "h200"
+        for args, code, says in [
+                ((1, 1, 1, "--device", "h2000"), USAGE, f"--device = 'h2000' is unknown; allowed: the number of a device of this machine, {DEVICES}, or a file"),
+                ((1, 1, *on), USAGE, "M N K are three extents"),
+                (on, USAGE, "either M N K, or --sweep FROM:TO"),
+                ((1, 1, 1, "--sweep", "1:2", *on), USAGE, "either M N K, or --sweep FROM:TO"),
+                (("--sweep", "8", *on), USAGE, "--sweep = '8', must be FROM:TO"),
+                (("--sweep", "8:4", *on), USAGE, "--sweep = "),
+                ((0, 1, 1, *on), USAGE, "M = "),
+                ((1, 1, 1, "--scheme", "ozaki3", *on), USAGE, "--scheme = 'ozaki3' is unknown; allowed: native, ozimmu, ef, ef_s, ef_l, ozaki2, ec"),
+                ((1, 1, 1, "--type", "f16", *on), USAGE, "--type = 'f16' is unknown"),
+                ((1, 1, 1, "--slices", 21, *on), USAGE, "--slices = "),
+                ((1, 1, 1, "--csv", "--json", *on), USAGE, "--csv and --json exclude each other"),
+                ((1, 1, 1, "--scheme", "ec", *on), REFUSED, "scheme ec is of f32 and c64, not of f64"),
+                ((1, 1, 1, "--program", "kizami", "--device", "gb200"), REFUSED, "runs on compute capability 9.0, gb200 has 10.0")]:
+            self.expect_error(code, "predict", *args, says=says)
+
+
+if __name__ == "__main__":
+    cli_support.main()

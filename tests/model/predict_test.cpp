@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+// Seconds by phase: values worked out by hand, and what has to hold of any device.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "kizami/predict.hpp"
+#include "model/phases.hpp"
+#include "model/program.hpp"
+#include "model/roofs.hpp"
+
+namespace kizami::model {
+namespace {
+
+/// Round numbers: 100 multiprocessors at 1 GHz, memory at 1 TB/s, 100 TOPS.
+Device round_device() {
+  Device device;
+  device.name = "round";
+  device.compute_capability = 80;
+  const auto set = [&](Fact fact, double value) {
+    Quantity quantity;
+    quantity.value = value;
+    device.sheet[static_cast<std::size_t>(fact)] = quantity;
+  };
+  set(Fact::kSms, 100);
+  set(Fact::kClockGhz, 1);
+  set(Fact::kFp64Tflops, 2);
+  set(Fact::kFp32Tflops, 10);
+  set(Fact::kFp16Tflops, 50);
+  set(Fact::kInt8Tops, 100);
+  set(Fact::kBandwidthTbs, 1);
+  set(Fact::kL2Mb, 1);
+  set(Fact::kPowerW, 300);
+  set(Fact::kInt32PerSmCycle, 10);
+  return device;
+}
+void set_sheet(Device& device, Fact fact, double value) { device.sheet[static_cast<std::size_t>(fact)]->value = value; }
+
+Rates round_rates() { return rates_of(round_device(), Basis::kSheet, 0.5, 2e-6); }
+
+TEST(Roofs, RatesComeFromTheSheet) {
+  const Rates rates = round_rates();
+  EXPECT_EQ(rates.memory, 0.5e12);
+  EXPECT_EQ(rates.l2, 20.0 * 100 * 1e9);
+  EXPECT_EQ(rates.fp64_instructions, 1e12);
+  EXPECT_EQ(rates.int32_instructions, 1e12);
+  EXPECT_EQ(rates.of(Format::kFp64), 2e12);  // no tensor cores for FP64
+  EXPECT_EQ(rates.of(Format::kFp8), 0);
+}
+
+TEST(Roofs, EachRoofHoldsWhatAsksMostOfIt) {
+  const Rates rates = round_rates();
+  struct Case {
+    Work work;
+    Roof roof;
+    double seconds;
+  };
+  const Case cases[] = {
+      {{.phase = "x", .bytes = 1e9}, Roof::kMemory, 1e9 / 0.5e12},
+      {{.phase = "x", .bytes = 1e6}, Roof::kL2, 1e6 / 2e12},
+      {{.phase = "x", .launches = 10, .bytes = 1e7}, Roof::kLaunch, 20e-6 + 1e7 / 2e12},  // 1 MB a launch: cached
+      {{.phase = "x", .operations = 1e12}, Roof::kTensor, 1e-2},
+      {{.phase = "x", .operations = 1e12, .reached = 0.5}, Roof::kTensor, 2e-2},
+      {{.phase = "x", .fp64_instructions = 1e9}, Roof::kFp64Instructions, 1e-3},
+      {{.phase = "x", .int32_instructions = 3e9}, Roof::kInt32Instructions, 3e-3},
+      {{.phase = "x", .sm_cycles = 1e8}, Roof::kIssue, 1e-3},
+      {{.phase = "x", .launches = 1, .bytes = 1e9, .operations = 1e11, .sm_cycles = 3e8}, Roof::kIssue, 2e-6 + 3e-3},
+  };
+  for (const Case& c : cases) {
+    const PhaseTime time = time_of(c.work, rates);
+    EXPECT_EQ(time.roof(), c.roof) << to_string(c.roof);
+    EXPECT_DOUBLE_EQ(time.seconds, c.seconds) << to_string(c.roof);
+    double held = 0;
+    for (const double part : time.held) held += part;
+    EXPECT_DOUBLE_EQ(held, time.seconds);
+  }
+}
+
+TEST(Roofs, AFormatThatIsMissingTakesForever) {
+  const PhaseTime time = time_of({.phase = "x", .format = Format::kFp8, .operations = 1}, round_rates());
+  EXPECT_TRUE(std::isinf(time.seconds));
+  EXPECT_EQ(time.roof(), Roof::kTensor);
+}
+
+TEST(Roofs, PhasesAddUp) {
+  const Rates rates = round_rates();
+  PhaseTime sum = time_of({.phase = "x", .bytes = 1e9}, rates);
+  sum.add(time_of({.phase = "x", .sm_cycles = 5e8}, rates));
+  EXPECT_DOUBLE_EQ(sum.seconds, 2e-3 + 5e-3);
+  EXPECT_EQ(sum.roof(), Roof::kIssue);
+}
+
+TEST(Program, SharesAreLinearInTheLogarithm) {
+  const std::pair<double, double> points[] = {{1000, 0.2}, {4000, 0.6}};
+  EXPECT_DOUBLE_EQ(by_size(points, 2000), 0.4);
+  EXPECT_DOUBLE_EQ(by_size(points, 500), 0.1);
+  EXPECT_DOUBLE_EQ(by_size(points, 1e6), 0.6);
+}
+
+TEST(Program, TilesGoInRounds) {
+  const ProductModel model{.tile_i = 100, .tile_j = 100, .share = 1, .uncovered_cycles = 1000, .share_by_size = {}};
+  const Rates rates = round_rates();
+  // 101 tiles on 100 multiprocessors: two rounds of 2 * 100 * 100 * 50 operations at 1 TOPS, and 1 us each.
+  const Products p{Format::kInt8, 100, 100, 50, 101, 101};
+  const double seconds = 2 * (1e6 / 1e12 + 1e-6);
+  EXPECT_NEAR(share_reached(model, p, rates, false), 101e6 / 1e14 / seconds, 1e-12);
+  // The limit of power: 0.1 of the rate for each factor e beyond cool_seconds, not below `least`.
+  ProductModel hot = model;
+  hot.cool_seconds = seconds / std::exp(1.0);
+  hot.slope = 0.1;
+  hot.least = 0.5;
+  EXPECT_NEAR(share_reached(hot, p, rates, false) / share_reached(model, p, rates, false), 0.9, 1e-12);
+  EXPECT_NEAR(share_reached(hot, p, rates, true) / share_reached(model, p, rates, false), 0.5, 1e-12);
+}
+
+TEST(Predict, AccumulatorsHoldWhatTheEquationSays) {
+  EXPECT_EQ(products_of_accumulator(8192, 7), 16);   // 2147483647 / (8192 * 16129) = 16.25
+  EXPECT_EQ(products_of_accumulator(16384, 7), 8);   // 8.13
+  EXPECT_EQ(products_of_accumulator(133144, 7), 1);  // the largest k of one product
+  EXPECT_EQ(products_of_accumulator(133145, 7), 0);
+  // l = 7: groups of 1 .. 7 products. r = 2 takes ceil(x / 2) accumulators each.
+  EXPECT_EQ(windows_of(Way::kEfS, 7, 16).size(), 7u);
+  EXPECT_EQ(windows_of(Way::kEfS, 7, 2), (std::vector<int>{1, 2, 2, 1, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 1}));
+  EXPECT_EQ(windows_of(Way::kEf, 7, 1).size(), 28u);
+  EXPECT_EQ(windows_of(Way::kOzimmu, 7, 16).size(), 28u);
+}
+
+Prediction predicted(const Device& device, const Request& request) {
+  Result<Prediction> made = predict(device, request);
+  EXPECT_TRUE(made.ok()) << made.status().reason();
+  return made.ok() ? std::move(made).value() : Prediction{};
+}
+
+Request square(Way way, std::int64_t n) {
+  Request request;
+  request.m = request.n = request.k = n;
+  request.way = way;
+  request.basis = Basis::kSheet;
+  return request;
+}
+
+const PhaseTime& phase_of(const Prediction& prediction, const std::string& name) {
+  for (const PhaseTime& phase : prediction.phases) {
+    if (phase.phase == name) return phase;
+  }
+  ADD_FAILURE() << "no phase " << name;
+  return prediction.phases.front();
+}
+
+TEST(Predict, SlicesOfTheDocumentsByHand) {
+  Request request = square(Way::kEfS, 8192);
+  request.program = ProgramName::kDocuments;
+  const Prediction made = predicted(round_device(), request);
+  EXPECT_EQ(made.products, 28);
+  EXPECT_EQ(made.accumulators, 7);
+  const double mn = 8192.0 * 8192;
+  const double copy = 0.885e12;
+  // (m + n) k (2 * 8 + 7) bytes in two launches; 20 m n G of sums and 16 m n of scaling in 7 + 1 launches.
+  EXPECT_NEAR(phase_of(made, "split").seconds, 2 * mn * 23 / copy + 2 * 4e-6, 1e-12);
+  EXPECT_NEAR(phase_of(made, "sums").seconds, mn * (20 * 7 + 16) / copy + 8 * 4e-6, 1e-12);
+  EXPECT_EQ(phase_of(made, "split").roof(), Roof::kMemory);
+  // Seven calls of 1 to 7 products; the share of a call grows with the third root of its k.
+  double products = 0;
+  for (int g = 1; g <= 7; ++g) {
+    const double size = 8192 * std::cbrt(g);
+    const double share = size <= 16384 ? 0.74 + 0.06 * std::log2(size / 8192) : 0.80;
+    products += 2 * mn * 8192 * g / (1e14 * share);
+  }
+  EXPECT_NEAR(phase_of(made, "products").seconds, products, 1e-9 * products);
+  EXPECT_EQ(phase_of(made, "products").roof(), Roof::kTensor);
+  EXPECT_NEAR(made.bound_tflops, 100.0 / 28, 1e-12);
+  EXPECT_LT(made.tflops, made.bound_tflops);
+}
+
+TEST(Predict, Gemmul8ByHand) {
+  Request request = square(Way::kOzaki2, 4096);
+  request.program = ProgramName::kGemmul8;
+  const Device& gh200 = *find_device("gh200");
+  const Prediction made = predicted(gh200, request);
+  const double mn = 4096.0 * 4096;
+  const double cycles = 132 * 1.98e9;
+  const double copy = 0.885 * 4e12;
+  EXPECT_EQ(made.products, 14);
+  EXPECT_NEAR(phase_of(made, "split").seconds, 2 * mn * 3.4 / cycles + 8e-6, 1e-10);
+  EXPECT_EQ(phase_of(made, "split").roof(), Roof::kIssue);
+  EXPECT_NEAR(phase_of(made, "products").seconds, 14 * 2 * mn * 4096 / (1979e12 * 0.78), 1e-10);
+  EXPECT_NEAR(phase_of(made, "residues").seconds, 14 * 5 * mn / copy + 14 * 4e-6, 1e-10);
+  EXPECT_NEAR(phase_of(made, "crt").seconds, 157 * mn / 16.75e12 + 4e-6, 1e-10);
+  EXPECT_EQ(phase_of(made, "crt").roof(), Roof::kFp64Instructions);
+  // Rare FP64 instructions: the other form of the kernels.
+  const Prediction weak = predicted(*find_device("rtx5080"), request);
+  EXPECT_NEAR(phase_of(weak, "crt").seconds, 55 * mn / 0.44e12 + 4e-6, 1e-10);
+  EXPECT_EQ(phase_of(weak, "split").roof(), Roof::kFp64Instructions);
+}
+
+TEST(Predict, MeasuredRatesCountWhereTheBasisSaysSo) {
+  Request request = square(Way::kOzaki2, 8192);
+  request.program = ProgramName::kGemmul8;
+  const Device& a100 = *find_device("a100");
+  const double pure = phase_of(predicted(a100, request), "products").seconds;
+  request.basis = Basis::kCalibrated;
+  const double calibrated = phase_of(predicted(a100, request), "products").seconds;
+  const double operations = 14 * 2 * std::pow(8192.0, 3);
+  EXPECT_NEAR(pure, operations / (624e12 * 0.74), 1e-9);
+  EXPECT_NEAR(calibrated, operations / 437e12, 1e-9);
+  // One rate that was measured is of n = 8192: others follow the shares.
+  request.m = request.n = request.k = 4096;
+  const Device& rtx4090 = *find_device("rtx4090");
+  EXPECT_NEAR(phase_of(predicted(rtx4090, request), "products").seconds, operations / 8 / (676e12 * 0.78 / 0.74), 1e-9);
+}
+
+/// Every way that a device allows, of both real types and a complex one.
+template <class Visit>
+void for_each_request(const Device& device, const Visit& visit) {
+  for (const Way way : {Way::kNative, Way::kOzimmu, Way::kEf, Way::kEfS, Way::kEfL, Way::kOzaki2, Way::kEc}) {
+    for (const Scalar scalar : {Scalar::kF64, Scalar::kF32, Scalar::kC128, Scalar::kC64}) {
+      for (const std::int64_t n : {256, 2048, 16384}) {
+        Request request = square(way, n);
+        request.scalar = scalar;
+        if (predict(device, request).ok()) visit(request);
+      }
+    }
+  }
+}
+
+TEST(Predict, MoreOfAnyRateIsNeverSlower) {
+  constexpr Fact kRates[] = {Fact::kFp64Tflops,   Fact::kFp32Tflops,      Fact::kFp16Tflops, Fact::kInt8Tops,
+                             Fact::kBandwidthTbs, Fact::kInt32PerSmCycle, Fact::kClockGhz};
+  const Device device = round_device();
+  int num_faster = 0;
+  for_each_request(device, [&](const Request& request) {
+    const double seconds = predicted(device, request).seconds;
+    for (const Fact fact : kRates) {
+      Device better = device;
+      set_sheet(better, fact, device.find_sheet(fact)->value * 2);
+      // Twice the FP64 rate changes the form of a kernel, never for the worse here.
+      const double then = predicted(better, request).seconds;
+      EXPECT_LE(then, seconds * (1 + 1e-12)) << to_string(request.way) << " " << to_string(fact) << " " << request.n;
+      num_faster += then < 0.999 * seconds ? 1 : 0;
+    }
+  });
+  EXPECT_GT(num_faster, 50);
+}
+
+TEST(Predict, PhasesAreTheTotal) {
+  const Device& h200 = *find_device("h200");
+  int num_requests = 0;
+  for_each_request(h200, [&](const Request& request) {
+    const Prediction made = predicted(h200, request);
+    ++num_requests;
+    EXPECT_NEAR(made.seconds_of(Part::kComputation) + made.seconds_of(Part::kDataHandling), made.seconds, 1e-15);
+    EXPECT_GT(made.seconds, 0);
+    const double flops = (is_complex(request.scalar) ? 8 : 2) * std::pow(static_cast<double>(request.n), 3);
+    EXPECT_NEAR(made.tflops, flops / made.seconds * 1e-12, 1e-9 * made.tflops);
+    EXPECT_LE(made.tflops, made.bound_tflops);
+  });
+  EXPECT_EQ(num_requests, 7 * 12 - 6);  // ec has no FP64
+}
+
+TEST(Predict, ComplexProductsAreThoseOfTheLibrary) {
+  Request request = square(Way::kOzaki2, 2048);
+  request.scalar = Scalar::kC128;
+  for (const auto& [moduli, products] : {std::pair{15, 30}, {17, 34}, {18, 37}, {20, 43}}) {
+    request.moduli = moduli;
+    EXPECT_EQ(predicted(*find_device("h200"), request).products, products);
+  }
+  request.program = ProgramName::kGemmul8;
+  request.moduli = 14;
+  EXPECT_EQ(predicted(*find_device("h200"), request).products, 42);
+}
+
+TEST(Predict, StreamsHideTheLesserPart) {
+  Request request = square(Way::kEfL, 16384);
+  request.program = ProgramName::kDocuments;
+  const Prediction made = predicted(*find_device("gh200"), request);
+  EXPECT_EQ(made.seconds, std::max(made.seconds_of(Part::kComputation), made.seconds_of(Part::kDataHandling)));
+}
+
+TEST(Predict, ConcatenationSavesWhatSmallCallsLose) {
+  for (const std::int64_t n : {512, 1024, 2048}) {
+    Request request = square(Way::kEf, n);
+    request.program = ProgramName::kDocuments;
+    const double ef = predicted(*find_device("gh200"), request).seconds;
+    request.way = Way::kEfS;
+    EXPECT_LT(predicted(*find_device("gh200"), request).seconds, ef) << n;
+    request.way = Way::kOzimmu;
+    EXPECT_GT(predicted(*find_device("gh200"), request).seconds, ef) << n;
+  }
+}
+
+TEST(Predict, AComplexFormThatIsLeftOpenIsTheFastest) {
+  for (const std::int64_t n : {512, 16384}) {
+    Request request = square(Way::kEfS, n);
+    request.scalar = Scalar::kC128;
+    request.program = ProgramName::kDocuments;
+    const Device& device = *find_device("gh200");
+    const Prediction best = predicted(device, request);
+    for (const ComplexForm form : {ComplexForm::kKaratsuba, ComplexForm::kEnlarged, ComplexForm::kFour}) {
+      request.complex_form = form;
+      EXPECT_GE(predicted(device, request).seconds, best.seconds) << to_string(form);
+    }
+  }
+}
+
+TEST(Predict, LongSumsAreCut) {
+  Request request = square(Way::kEfS, 1024);
+  request.k = 133145;  // not one product of all of k fits
+  request.program = ProgramName::kDocuments;
+  const Prediction cut = predicted(round_device(), request);
+  EXPECT_EQ(cut.products, 2 * 28);
+  // Halves of 66572: two products an accumulator, so 1, 1, 2, 2, 3, 3, 4 of them for each half.
+  EXPECT_EQ(cut.accumulators, 2 * 16);
+  request.way = Way::kOzaki2;
+  request.program = ProgramName::kGemmul8;
+  EXPECT_EQ(predicted(round_device(), request).products, 14);
+}
+
+TEST(Predict, TheLargestExtentsHaveATime) {
+  for (const Way way : {Way::kNative, Way::kOzimmu, Way::kEf, Way::kEfS, Way::kEfL, Way::kOzaki2}) {
+    for (const ProgramName program : {ProgramName::kPortable, ProgramName::kKizami}) {
+      Request request = square(way, (std::int64_t{1} << 34) - 1);
+      request.program = program;
+      const Prediction made = predicted(*find_device("h200"), request);
+      EXPECT_TRUE(std::isfinite(made.seconds)) << to_string(way);
+      EXPECT_GT(made.accumulators, 0) << to_string(way);
+      EXPECT_LE(made.tflops, made.bound_tflops) << to_string(way);
+    }
+  }
+}
+
+TEST(Predict, SustainedIsSlowerAndHasEnergyWhereThatWasMeasured) {
+  const Prediction made = predicted(*find_device("h200"), square(Way::kOzaki2, 4096));
+  ASSERT_TRUE(made.sustained_seconds.has_value());
+  EXPECT_GT(*made.sustained_seconds, made.seconds);
+  EXPECT_NEAR(*made.joules, *made.sustained_seconds * 694, 1e-12);
+  EXPECT_FALSE(predicted(*find_device("gb200"), square(Way::kOzaki2, 4096)).joules.has_value());
+}
+
+TEST(Predict, SaysWhatIsInDoubt) {
+  const auto says = [](const Prediction& made, const std::string& text) {
+    for (const std::string& doubt : made.doubts) {
+      if (doubt.find(text) != std::string::npos) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(predicted(*find_device("h200"), square(Way::kOzaki2, 4096)).doubts.empty());
+  const Prediction made = predicted(*find_device("b300"), square(Way::kOzaki2, 4096));
+  EXPECT_TRUE(says(made, "int8_tops = 145 (125 to 165) is uncertain"));
+  EXPECT_TRUE(says(made, "Kizami has not run on compute capability 10.3"));
+}
+
+TEST(Predict, RefusesWhatDoesNotGoTogether) {
+  struct Case {
+    const char* device;
+    void (*change)(Request&);
+    const char* says;
+  };
+  const Case cases[] = {
+      {"h200", [](Request& r) { r.m = 0; }, "m = 0, must be in [1, "},
+      {"h200", [](Request& r) { r.k = -5; }, "k = -5, must be in [1, "},
+      {"h200", [](Request& r) { r.slices = 21; }, "slices = 21, must be in [1, 20]"},
+      {"h200", [](Request& r) { r.moduli = 25; }, "moduli = 25, must be in [1, 24]"},
+      {"h200", [](Request& r) { r.scalar = Scalar::kDD; }, "type dd"},
+      {"h200", [](Request& r) { r.way = Way::kEc; }, "scheme ec is of f32 and c64, not of f64"},
+      {"gb200", [](Request& r) { r.program = ProgramName::kKizami; }, "compute capability 9.0, gb200 has 10.0"},
+      {"h200", [](Request& r) { r.program = ProgramName::kDocuments; }, "program documents has no scheme ozaki2"},
+      {"h200",
+       [](Request& r) {
+         r.program = ProgramName::kGemmul8;
+         r.way = Way::kEf;
+       },
+       "program gemmul8 has no scheme in slices"},
+      {"a100", [](Request& r) { r.format = Format::kFp8; }, "a100 has no products in fp8"},
+  };
+  for (const Case& c : cases) {
+    Request request = square(Way::kOzaki2, 64);
+    c.change(request);
+    const Result<Prediction> made = predict(*find_device(c.device), request);
+    ASSERT_FALSE(made.ok()) << c.says;
+    EXPECT_NE(made.status().reason().find(c.says), std::string::npos) << made.status().reason();
+  }
+}
+
+}  // namespace
+}  // namespace kizami::model
