@@ -92,7 +92,7 @@ def fortran_page(module):
     text = module.read_text()
     header = re.findall(r"^! ?(.*)$", text.partition("\nmodule ")[0], re.M)[1:]
     lines = ["# Fortran: module kizami", "", "```fortran\nuse kizami\n```", "", *[re.sub(r"^ - ", "- ", line) if not line.startswith("   ") else line[1:] for line in header], "",
-             "What the arguments mean: [kizami.h](c.md).", ""]
+             "How to compile and link it: [compiled languages](../docs/howto/compiled_languages.md). What the arguments mean: [kizami.h](c.md).", ""]
     for index, line in enumerate(lines):
         if line.startswith("- ") and not lines[index - 1].startswith((" ", "- ", "\n")) and lines[index - 1]:
             lines[index] = "\n" + line
@@ -100,14 +100,11 @@ def fortran_page(module):
     lines += ["## Types", ""]
     for code, name in types:
         lines += [f"### {name}", "", "```fortran", *[row[2:] if row.startswith("  ") else row for row in code.splitlines()], "```", ""]
-    generic = re.findall(r"^((?:  !.*\n)*)  interface (\w+)\n(.*?)^  end interface \w+$", text, re.M | re.S)
-    for comment, name, body in generic:
-        lines += [f"## {name}", "", " ".join(row.strip().lstrip("! ") for row in comment.splitlines()), ""]
-        for procedure in re.findall(r"module procedure (?:::)?\s*(.*)", body):
-            for one in re.split(r",\s*", procedure):
-                code = re.search(rf"^  (function|subroutine) {one}\b(.*?)^\s*(?:integer \(?:unused\)|if|call|!|associate|answer|status)", text, re.M | re.S)
-                if code:
-                    lines += ["```fortran", *[row.strip() for row in (code[1] + " " + one + code[2]).rstrip().splitlines()], "```", ""]
+    for comment, name, body in re.findall(r"^((?:  !.*\n)+)  interface (\w+)\n(.*?)^  end interface \w+$", text, re.M | re.S):
+        lines += [f"## {name.replace('_', chr(92) + '_')}", "", " ".join(row.strip().lstrip("! ") for row in comment.splitlines()).replace("|", chr(92) + "|"), ""]
+        for procedure in re.search(r"module procedure (.*)", body)[1].split(", "):
+            code = re.search(rf"^  subroutine {procedure}\(.*?\n(?=\n)", text, re.M | re.S)[0]
+            lines += ["```fortran", *[row[2:] for row in code.rstrip().splitlines()], "```", ""]
     lines += ["## Functions of kizami.h", ""]
     for kind, name, body in re.findall(r'^    (function|subroutine) (\w+)(\(.*?)^    end \1 \2$', text, re.M | re.S):
         if "bind(C" in body:
