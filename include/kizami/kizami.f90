@@ -127,11 +127,11 @@ module kizami
       kizami_plan_destroy, kizami_plan_query, kizami_plan_explain, kizami_machine_report, kizami_prepare, &
       kizami_prepared_destroy, kizami_prepared_size, kizami_run, kizami_run_prepared
 
-  ! call kizami_matmul(a, b, c, bits=40): C <- A B for arrays of one type, real or complex, of single or double precision,
-  ! with an error of at most 2^-bits (|A||B|) in every element (1 to 52, of single precision to 23); without bits at accuracy
-  ! native, which keeps to what a native product guarantees. A is m x k, B k x n, C m x n; C is no part of A or B. Sections that
-  ! are not contiguous are copied. status: KIZAMI_OK or the code of the error, and message says why; without status an error ends
-  ! the program. On an error C keeps its elements.
+  ! call kizami_matmul(a, b, c, bits=40): C <- A B for arrays of one type, real or complex, of single or double
+  ! precision, with an error of at most 2^-bits (|A||B|) in every element (1 to 52, of single precision to 23); without
+  ! bits at accuracy native, which keeps to what a native product guarantees. A is m x k, B k x n, C m x n; C is no part
+  ! of A or B. Sections that are not contiguous are copied. status: KIZAMI_OK or the code of the error, and message says
+  ! why; without status an error ends the program. On an error C keeps its elements.
   interface kizami_matmul
     module procedure matmul_f32, matmul_f64, matmul_c64, matmul_c128
   end interface kizami_matmul
@@ -610,7 +610,8 @@ contains
       n = size(c, 2)
       k = size(a, 2)
       code = kizami_cgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, m, n, k, (1.0_c_float, 0.0_c_float), a, &
-          max(m, 1_c_int64_t), b, max(k, 1_c_int64_t), (0.0_c_float, 0.0_c_float), c, max(m, 1_c_int64_t), policy, outcome)
+          max(m, 1_c_int64_t), b, max(k, 1_c_int64_t), (0.0_c_float, 0.0_c_float), c, &
+          max(m, 1_c_int64_t), policy, outcome)
       why = kizami_error_text()
     end if
     call end_matmul(policy, code, why, status, message)
@@ -635,7 +636,8 @@ contains
       n = size(c, 2)
       k = size(a, 2)
       code = kizami_zgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, m, n, k, (1.0_c_double, 0.0_c_double), a, &
-          max(m, 1_c_int64_t), b, max(k, 1_c_int64_t), (0.0_c_double, 0.0_c_double), c, max(m, 1_c_int64_t), policy, outcome)
+          max(m, 1_c_int64_t), b, max(k, 1_c_int64_t), (0.0_c_double, 0.0_c_double), c, &
+          max(m, 1_c_int64_t), policy, outcome)
       why = kizami_error_text()
     end if
     call end_matmul(policy, code, why, status, message)

@@ -58,7 +58,8 @@ contains
   ! All types, shapes and sections; bits that a wish decides, by what the outcome says; refusals with their reasons.
   subroutine test_matmul()
     integer, parameter :: rows = 31, columns = 17, inner = 100
-    real(c_double) :: x(rows, inner), y(inner, columns), z(rows, columns), wide(2 * rows, inner), empty(3, 0), none(0, 4), out(3, 4)
+    real(c_double) :: x(rows, inner), y(inner, columns), z(rows, columns), wide(2 * rows, inner)
+    real(c_double) :: empty(3, 0), none(0, 4), out(3, 4)
     real(c_double) :: untouched(rows, columns), error(rows, columns), magnitudes(rows, columns)
     real(c_float) :: x4(rows, inner), y4(inner, columns), z4(rows, columns)
     complex(c_float_complex) :: x8(rows, inner), y8(inner, columns), z8(rows, columns)
@@ -108,19 +109,23 @@ contains
     call kizami_matmul(x, y, z, bits=50, outcome=many)
     error = z
     call kizami_matmul(x, y, z, bits=20, outcome=few)
-    call expect(few%moduli > 0 .and. few%moduli < many%moduli .and. few%bound <= 0.5d0**20 .and. many%bound <= 0.5d0**50, &
-        'moduli by bits')
+    call expect(few%moduli > 0 .and. few%moduli < many%moduli .and. few%bound <= 0.5d0**20 .and. &
+        many%bound <= 0.5d0**50, 'moduli by bits')
     call expect(all(abs(z - error) <= (few%bound + many%bound) * magnitudes) .and. any(z /= error), 'errors by bits')
 
     call kizami_matmul(x, y(1:inner - 1, :), z, status=status, message=message)
-    call expect(status == KIZAMI_INVALID_ARGUMENT .and. message == 'size(b, 1) = 99, must be size(a, 2) = 100', 'rows of b')
+    call expect(status == KIZAMI_INVALID_ARGUMENT .and. message == 'size(b, 1) = 99, must be size(a, 2) = 100', &
+        'rows of b')
     call kizami_matmul(x, y, z(1:rows - 1, :), status=status, message=message)
-    call expect(status == KIZAMI_INVALID_ARGUMENT .and. message == 'size(c, 1) = 30, must be size(a, 1) = 31', 'rows of c')
+    call expect(status == KIZAMI_INVALID_ARGUMENT .and. message == 'size(c, 1) = 30, must be size(a, 1) = 31', &
+        'rows of c')
     call kizami_matmul(x, y, z(:, 2:), status=status, message=message)
-    call expect(status == KIZAMI_INVALID_ARGUMENT .and. message == 'size(c, 2) = 16, must be size(b, 2) = 17', 'columns of c')
+    call expect(status == KIZAMI_INVALID_ARGUMENT .and. message == 'size(c, 2) = 16, must be size(b, 2) = 17', &
+        'columns of c')
     error = z
     call kizami_matmul(x, y, z, bits=53, status=status, message=message)
-    call expect(status == KIZAMI_INVALID_ARGUMENT .and. index(message, '53') > 0 .and. all(z == error), 'bits that are too many')
+    call expect(status == KIZAMI_INVALID_ARGUMENT .and. index(message, '53') > 0 .and. all(z == error), &
+        'bits that are too many')
     call kizami_matmul(x, y, z, bits=52, status=status, message=message)
     call expect(status == KIZAMI_OK .and. message == '', 'status and message of success')
   end subroutine test_matmul

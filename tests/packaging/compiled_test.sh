@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Configures, builds and runs tests/packaging/compiled against an installed tree, and looks what the program is linked with.
-# usage: compiled_test.sh CMAKE GENERATOR STAGE WORK C|Fortran shared|static
+# usage: compiled_test.sh CMAKE GENERATOR STAGE WORK C|Fortran|CXX shared|static
 set -euo pipefail
 cmake=$1 generator=$2 stage=$3 work=$4 language=$5 kind=$6
 if [[ $language == Fortran ]] && ! command -v gfortran >/dev/null; then
