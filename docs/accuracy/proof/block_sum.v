@@ -102,7 +102,7 @@ Theorem S_is_lower_bound t n : (forall b, is_fp32 (t b)) -> (forall b, 0 <= t b)
   (1 - 2 * INR n * u) * S t n <= L t n.
 Proof.
   intros Hf Hp Hn. pose proof (S_error t Hf Hp n) as H. pose proof (gamma_bound n Hn) as G. pose proof (L_pos t Hp n). pose proof (S_pos t Hp n).
-  apply Rabs_def2b in H || apply Rabs_le_inv in H. pose proof (pos_INR n). pose proof u_pos. set (g := 2 * INR n * u) in *.
+  apply Rabs_le_inv in H. pose proof (pos_INR n). pose proof u_pos. set (g := 2 * INR n * u) in *.
   assert (0 <= g) by (unfold g; nra). assert (S t n <= (1 + g) * L t n) by nra.
   destruct (Rle_dec 1 g); [nra|]. apply Rle_trans with ((1 - g) * ((1 + g) * L t n)); [apply Rmult_le_compat_l; lra | nra].
 Qed.

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FILES = ["moduli.v", "modular.v", "block_sum.v"]
+FILES = ["moduli.v", "modular.v", "scaling.v", "block_sum.v"]
 # Of the standard library's construction of the reals, and excluded middle as Flocq uses it.
 AXIOMS = {"ClassicalDedekindReals.sig_not_dec", "ClassicalDedekindReals.sig_forall_dec", "FunctionalExtensionality.functional_extensionality_dep",
           "Classical_Prop.classic"}
@@ -53,6 +53,7 @@ def problems_of(work, header, change=lambda name, text: text):
 def self_test(work, header):
     cases = [("a modulus that shares a factor", lambda name, text: text.replace("[256; 255; 253;", "[256; 255; 254;")),
              ("a sum beyond its limit", lambda name, text: text.replace("Z.abs (dot xs ys) <= limit.", "Z.abs (dot xs ys) < limit.")),
+             ("a truncation that is too small", lambda name, text: text.replace("/ 2 + INR (length xs) / 4.", "/ 2 + INR (length xs) / 5.")),
              ("a gamma that is too small", lambda name, text: text.replace("2 * INR n * u", "INR n * u"))]
     plain = "".join(moduli_text(header) if name == "moduli.v" else (HERE / name).read_text() for name in FILES)
     wrong = [what for what, change in cases if change("", plain) == plain or not problems_of(work, header, change)[0]]
