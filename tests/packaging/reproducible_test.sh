@@ -6,7 +6,10 @@
 set -euo pipefail
 source_dir=$1 work=$2
 shift 2
-command -v git >/dev/null && git -C "$source_dir" rev-parse -q --verify HEAD >/dev/null || { echo "skipped: no git"; exit 77; }
+if ! git -C "$source_dir" rev-parse -q --verify HEAD >/dev/null; then
+  echo "skipped: no git"
+  exit 77
+fi
 SOURCE_DATE_EPOCH=$(git -C "$source_dir" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 rm -rf "$work"
