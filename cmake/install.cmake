@@ -6,34 +6,39 @@ if(NOT TARGET kizami OR NOT TARGET kizami_program)
 endif()
 include(CMakePackageConfigHelpers)
 
-# What a linker needs beside libkizami.a: names in the system's directories, and files elsewhere.
+# What libkizami.a needs beside itself, as names that a user's machine resolves: no path of this one is installed.
 function(kizami_link_name out file)
-  get_filename_component(folder ${file} DIRECTORY)
   get_filename_component(name ${file} NAME)
-  if(folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES AND name MATCHES "^lib(.+)\\.(so[.0-9]*|a)$")
-    set(${out} -l${CMAKE_MATCH_1} PARENT_SCOPE)
+  if(name MATCHES "^lib(.+)\\.(so[.0-9]*|a)$")
+    set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
   else()
-    set(${out} ${file} PARENT_SCOPE)
+    set(${out} ${name} PARENT_SCOPE)
   endif()
 endfunction()
 get_target_property(hwy_config hwy::hwy IMPORTED_CONFIGURATIONS)
 list(GET hwy_config 0 hwy_config)
 get_target_property(hwy_file hwy::hwy IMPORTED_LOCATION_${hwy_config})
-set(files ${hwy_file} ${BLAS_LIBRARIES} ${KIZAMI_CBLAS_LIBRARY})
-file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cu)
-if(KIZAMI_HAS_CUDA AND cuda_sources)
-  list(APPEND files ${CUDA_cudart_static_LIBRARY})
-endif()
-set(static_libs "")
-foreach(file ${files})
-  if(IS_ABSOLUTE ${file})
-    kizami_link_name(file ${file})
+set(KIZAMI_STATIC_NAMES "")
+foreach(file ${hwy_file} ${BLAS_LIBRARIES} ${KIZAMI_CBLAS_LIBRARY})
+  if(NOT file MATCHES "^-")  # -lm and its like come below
+    kizami_link_name(name ${file})
+    list(APPEND KIZAMI_STATIC_NAMES ${name})
   endif()
-  list(APPEND static_libs ${file})
 endforeach()
-list(APPEND static_libs -lm -ldl -lrt -pthread)
+set(system_libs -lm -ldl -lrt -pthread)
+list(TRANSFORM KIZAMI_STATIC_NAMES PREPEND -l OUTPUT_VARIABLE static_libs)
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cu)
+set(KIZAMI_CUDA_DIRECTORY "")
+if(KIZAMI_HAS_CUDA AND cuda_sources)
+  list(APPEND KIZAMI_STATIC_NAMES cudart_static)
+  # Where CUDA is on most machines; pkg-config --define-variable=cudadir=... says otherwise.
+  list(APPEND static_libs "-L\${cudadir}/lib64" "-L\${cudadir}/lib" -lcudart_static)
+  set(KIZAMI_CUDA_DIRECTORY "cudadir=/usr/local/cuda\n")
+endif()
+list(APPEND static_libs ${system_libs})
+list(REMOVE_DUPLICATES KIZAMI_STATIC_NAMES)
 list(REMOVE_DUPLICATES static_libs)
-target_link_libraries(kizami_static INTERFACE "$<INSTALL_INTERFACE:${static_libs}>")
+target_link_libraries(kizami_static INTERFACE "$<INSTALL_INTERFACE:${system_libs}>")
 
 # Headers and libraries.
 install(TARGETS kizami EXPORT kizami-shared
@@ -45,7 +50,7 @@ install(DIRECTORY ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT d
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "*.f90")
 install(TARGETS kizami_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 
-# find_package(kizami 0.1 CONFIG): Kizami::kizami and Kizami::kizami_static.
+# find_package(kizami 0.1 CONFIG [COMPONENTS cuda fortran]): cmake/kizami-config.cmake.in says which targets there are.
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kizami)
 foreach(kind shared static)
   install(EXPORT kizami-${kind} NAMESPACE Kizami:: FILE kizami-${kind}-targets.cmake DESTINATION ${cmake_dir}
@@ -53,7 +58,7 @@ foreach(kind shared static)
 endforeach()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/kizami-config.cmake.in
                               ${CMAKE_BINARY_DIR}/install/kizami-config.cmake INSTALL_DESTINATION ${cmake_dir}
-                              NO_SET_AND_CHECK_MACRO)
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/kizami-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/install/kizami-config.cmake ${CMAKE_BINARY_DIR}/install/kizami-config-version.cmake
         DESTINATION ${cmake_dir} COMPONENT development)
@@ -74,5 +79,17 @@ else()
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
   install(FILES docs/kizami.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
 endif()
-install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
-install(FILES docs/abi.md DESTINATION ${development_doc_dir} COMPONENT development)
+# README.md with what it leads to, at the paths of the repository, so that its links hold: guides and examples. Links to what is not installed
+# (records, benchmarks, sources) become plain text.
+file(READ README.md readme)
+string(REGEX REPLACE "\\[([^]]*)\\]\\((lab|src|tests|tools|demo|tile/examples)[^)]*\\)" "\\1" readme "${readme}")
+file(WRITE ${CMAKE_BINARY_DIR}/install/README.md "${readme}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS README.md)
+install(FILES ${CMAKE_BINARY_DIR}/install/README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${development_doc_dir} COMPONENT development)
+install(DIRECTORY docs examples DESTINATION ${development_doc_dir} COMPONENT development
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.bib" PATTERN "*.v" PATTERN "*.cpp" PATTERN "*.c" PATTERN "*.f90" PATTERN "*.py"
+        PATTERN "CMakeLists.txt" PATTERN "*.rules" PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY tile/docs DESTINATION ${development_doc_dir}/tile COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+if(KIZAMI_DEBIAN)
+  install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+endif()

@@ -35,6 +35,7 @@ function(kizami_add_libraries)
   if(KIZAMI_SANITIZE)  # sanitizer runtimes live in the executable
     set_target_properties(kizami PROPERTIES LINK_OPTIONS "")
   endif()
+  set_target_properties(kizami_static PROPERTIES EXPORT_NAME kizami_archive)  # Kizami::kizami_static of an installed tree adds what that needs
   add_library(Kizami::kizami ALIAS kizami)
   add_library(Kizami::kizami_static ALIAS kizami_static)
   add_dependencies(kizami_products kizami kizami_static)

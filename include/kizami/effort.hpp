@@ -3,6 +3,8 @@
 // word of host memory that its last kernel writes, so that nobody waits to know.
 #pragma once
 
+#include "kizami/cxx20.hpp"  // before all else
+
 #include <cstdint>
 
 namespace kizami {

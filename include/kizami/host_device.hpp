@@ -3,6 +3,8 @@
 // needs no --expt-relaxed-constexpr (std::bit_cast is a host function to nvcc). No CUDA header is included here.
 #pragma once
 
+#include "kizami/cxx20.hpp"  // before all else
+
 #include <type_traits>
 
 #if defined(__CUDACC__)

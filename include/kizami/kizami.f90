@@ -5,10 +5,12 @@
 !  - the matrices of kizami_sgemm, dgemm, cgemm and zgemm are arrays of their type; those of the other functions are
 !    addresses (c_loc), and so are alpha and beta there;
 !  - an outcome may be left out. Give it and a plan_info no struct_size: their initial value is right;
-!  - kizami_error_text() is kizami_last_error() as a string.
+!  - kizami_error_text() is kizami_last_error() as a string;
+!  - kizami_matmul() multiplies arrays by their shapes, at a number of bits.
 module kizami
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_double_complex, c_f_pointer, c_float, c_float_complex, &
-      c_int, c_int32_t, c_int64_t, c_ptr, c_size_t
+      c_int, c_int32_t, c_int64_t, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_fortran_env, only: error_unit
   implicit none
   private
 
@@ -124,6 +126,16 @@ module kizami
       kizami_cgemm, kizami_zgemm, kizami_gemm_strided_batched, kizami_gemm_batched, kizami_plan_create, &
       kizami_plan_destroy, kizami_plan_query, kizami_plan_explain, kizami_machine_report, kizami_prepare, &
       kizami_prepared_destroy, kizami_prepared_size, kizami_run, kizami_run_prepared
+
+  ! call kizami_matmul(a, b, c, bits=40): C <- A B for arrays of one type, real or complex, of single or double
+  ! precision, with an error of at most 2^-bits (|A||B|) in every element (1 to 52, of single precision to 23); without
+  ! bits at accuracy native, which keeps to what a native product guarantees. A is m x k, B k x n, C m x n; C is no part
+  ! of A or B. Sections that are not contiguous are copied. status: KIZAMI_OK or the code of the error, and message says
+  ! why; without status an error ends the program. On an error C keeps its elements.
+  interface kizami_matmul
+    module procedure matmul_f32, matmul_f64, matmul_c64, matmul_c128
+  end interface kizami_matmul
+  public :: kizami_matmul
 
   interface
     function kizami_version_number() bind(C, name="kizami_version_number") result(answer)
@@ -483,6 +495,153 @@ contains
     character(len=:), allocatable :: text
     text = text_of(kizami_last_error())
   end function kizami_error_text
+
+  ! Checks shapes and makes the policy. On an error: its code, and why.
+  subroutine begin_matmul(shape_a, shape_b, shape_c, bits, policy, code, why)
+    integer, intent(in) :: shape_a(2), shape_b(2), shape_c(2)
+    integer, intent(in), optional :: bits
+    type(c_ptr), intent(out) :: policy
+    integer(c_int), intent(out) :: code
+    character(len=:), allocatable, intent(out) :: why
+    character(len=160) :: line
+
+    policy = c_null_ptr
+    code = KIZAMI_INVALID_ARGUMENT
+    if (shape_b(1) /= shape_a(2)) then
+      write (line, '(2(a, i0))') 'size(b, 1) = ', shape_b(1), ', must be size(a, 2) = ', shape_a(2)
+    else if (shape_c(1) /= shape_a(1)) then
+      write (line, '(2(a, i0))') 'size(c, 1) = ', shape_c(1), ', must be size(a, 1) = ', shape_a(1)
+    else if (shape_c(2) /= shape_b(2)) then
+      write (line, '(2(a, i0))') 'size(c, 2) = ', shape_c(2), ', must be size(b, 2) = ', shape_b(2)
+    else
+      code = kizami_policy_create(policy)
+      if (code == KIZAMI_OK .and. present(bits)) &
+        code = kizami_policy_set_accuracy(policy, KIZAMI_ACCURACY_BITS, int(bits, c_int))
+      why = kizami_error_text()
+      return
+    end if
+    why = trim(line)
+  end subroutine begin_matmul
+
+  ! Hands over what happened, or ends the program where nobody asked for it.
+  subroutine end_matmul(policy, code, why, status, message)
+    type(c_ptr), intent(in) :: policy
+    integer(c_int), intent(in) :: code
+    character(len=*), intent(in) :: why
+    integer, intent(out), optional :: status
+    character(len=*), intent(out), optional :: message
+
+    call kizami_policy_destroy(policy)
+    if (present(message)) message = why
+    if (present(status)) then
+      status = code
+    else if (code /= KIZAMI_OK) then
+      write (error_unit, '(2a)') 'kizami_matmul: ', why
+      error stop 1
+    end if
+  end subroutine end_matmul
+
+  subroutine matmul_f32(a, b, c, bits, status, message, outcome)
+    real(c_float), intent(in) :: a(:, :), b(:, :)
+    real(c_float), intent(inout) :: c(:, :)
+    integer, intent(in), optional :: bits
+    integer, intent(out), optional :: status
+    character(len=*), intent(out), optional :: message
+    type(kizami_outcome), intent(inout), optional :: outcome
+
+    type(c_ptr) :: policy
+    integer(c_int) :: code
+    integer(c_int64_t) :: m, n, k
+    character(len=:), allocatable :: why
+
+    call begin_matmul(shape(a), shape(b), shape(c), bits, policy, code, why)
+    if (code == KIZAMI_OK) then
+      m = size(c, 1)
+      n = size(c, 2)
+      k = size(a, 2)
+      code = kizami_sgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, m, n, k, 1.0_c_float, a, &
+          max(m, 1_c_int64_t), b, max(k, 1_c_int64_t), 0.0_c_float, c, max(m, 1_c_int64_t), policy, outcome)
+      why = kizami_error_text()
+    end if
+    call end_matmul(policy, code, why, status, message)
+  end subroutine matmul_f32
+
+  subroutine matmul_f64(a, b, c, bits, status, message, outcome)
+    real(c_double), intent(in) :: a(:, :), b(:, :)
+    real(c_double), intent(inout) :: c(:, :)
+    integer, intent(in), optional :: bits
+    integer, intent(out), optional :: status
+    character(len=*), intent(out), optional :: message
+    type(kizami_outcome), intent(inout), optional :: outcome
+
+    type(c_ptr) :: policy
+    integer(c_int) :: code
+    integer(c_int64_t) :: m, n, k
+    character(len=:), allocatable :: why
+
+    call begin_matmul(shape(a), shape(b), shape(c), bits, policy, code, why)
+    if (code == KIZAMI_OK) then
+      m = size(c, 1)
+      n = size(c, 2)
+      k = size(a, 2)
+      code = kizami_dgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, m, n, k, 1.0_c_double, a, &
+          max(m, 1_c_int64_t), b, max(k, 1_c_int64_t), 0.0_c_double, c, max(m, 1_c_int64_t), policy, outcome)
+      why = kizami_error_text()
+    end if
+    call end_matmul(policy, code, why, status, message)
+  end subroutine matmul_f64
+
+  subroutine matmul_c64(a, b, c, bits, status, message, outcome)
+    complex(c_float_complex), intent(in) :: a(:, :), b(:, :)
+    complex(c_float_complex), intent(inout) :: c(:, :)
+    integer, intent(in), optional :: bits
+    integer, intent(out), optional :: status
+    character(len=*), intent(out), optional :: message
+    type(kizami_outcome), intent(inout), optional :: outcome
+
+    type(c_ptr) :: policy
+    integer(c_int) :: code
+    integer(c_int64_t) :: m, n, k
+    character(len=:), allocatable :: why
+
+    call begin_matmul(shape(a), shape(b), shape(c), bits, policy, code, why)
+    if (code == KIZAMI_OK) then
+      m = size(c, 1)
+      n = size(c, 2)
+      k = size(a, 2)
+      code = kizami_cgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, m, n, k, (1.0_c_float, 0.0_c_float), a, &
+          max(m, 1_c_int64_t), b, max(k, 1_c_int64_t), (0.0_c_float, 0.0_c_float), c, &
+          max(m, 1_c_int64_t), policy, outcome)
+      why = kizami_error_text()
+    end if
+    call end_matmul(policy, code, why, status, message)
+  end subroutine matmul_c64
+
+  subroutine matmul_c128(a, b, c, bits, status, message, outcome)
+    complex(c_double_complex), intent(in) :: a(:, :), b(:, :)
+    complex(c_double_complex), intent(inout) :: c(:, :)
+    integer, intent(in), optional :: bits
+    integer, intent(out), optional :: status
+    character(len=*), intent(out), optional :: message
+    type(kizami_outcome), intent(inout), optional :: outcome
+
+    type(c_ptr) :: policy
+    integer(c_int) :: code
+    integer(c_int64_t) :: m, n, k
+    character(len=:), allocatable :: why
+
+    call begin_matmul(shape(a), shape(b), shape(c), bits, policy, code, why)
+    if (code == KIZAMI_OK) then
+      m = size(c, 1)
+      n = size(c, 2)
+      k = size(a, 2)
+      code = kizami_zgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, m, n, k, (1.0_c_double, 0.0_c_double), a, &
+          max(m, 1_c_int64_t), b, max(k, 1_c_int64_t), (0.0_c_double, 0.0_c_double), c, &
+          max(m, 1_c_int64_t), policy, outcome)
+      why = kizami_error_text()
+    end if
+    call end_matmul(policy, code, why, status, message)
+  end subroutine matmul_c128
 
   ! The characters before the first zero byte.
   function text_of(address) result(text)

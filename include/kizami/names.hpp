@@ -4,6 +4,8 @@
 // from it. A test fails where an enumerator has no name.
 #pragma once
 
+#include "kizami/cxx20.hpp"  // before all else
+
 #include <cstddef>
 #include <iterator>
 #include <optional>

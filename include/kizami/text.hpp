@@ -2,6 +2,8 @@
 // Numbers and quotations in text, as settings and messages have them everywhere. Needs nothing but the C++ library.
 #pragma once
 
+#include "kizami/cxx20.hpp"  // before all else
+
 #include <charconv>
 #include <cstddef>
 #include <cstdint>

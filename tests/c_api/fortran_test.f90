@@ -51,7 +51,84 @@ program fortran_test
   call expect(kizami_policy_set_gauge(c_null_ptr, KIZAMI_GAUGE_NORM) == KIZAMI_INVALID_ARGUMENT, 'refusal')
   call expect(kizami_error_text() == 'policy is NULL', 'reason')
 
+  call test_matmul()
+
 contains
+
+  ! All types, shapes and sections; bits that a wish decides, by what the outcome says; refusals with their reasons.
+  subroutine test_matmul()
+    integer, parameter :: rows = 31, columns = 17, inner = 100
+    real(c_double) :: x(rows, inner), y(inner, columns), z(rows, columns), wide(2 * rows, inner)
+    real(c_double) :: empty(3, 0), none(0, 4), out(3, 4)
+    real(c_double) :: untouched(rows, columns), error(rows, columns), magnitudes(rows, columns)
+    real(c_float) :: x4(rows, inner), y4(inner, columns), z4(rows, columns)
+    complex(c_float_complex) :: x8(rows, inner), y8(inner, columns), z8(rows, columns)
+    complex(c_double_complex) :: x16(rows, inner), y16(inner, columns), z16(rows, columns)
+    type(kizami_outcome) :: few, many
+    character(len=120) :: message
+    integer :: i, status
+
+    ! Small integers: every product is exact, whatever the type, so that the intrinsic has the same bits.
+    x = reshape([(real(modulo(7 * i, 23) - 11, c_double), i = 1, rows * inner)], [rows, inner])
+    y = reshape([(real(modulo(5 * i, 19) - 9, c_double), i = 1, inner * columns)], [inner, columns])
+    z = -1
+    call kizami_matmul(x, y, z)
+    call expect(all(z == matmul(x, y)), 'kizami_matmul of FP64')
+    x4 = real(x, c_float)
+    y4 = real(y, c_float)
+    call kizami_matmul(x4, y4, z4)
+    call expect(all(z4 == matmul(x4, y4)), 'kizami_matmul of FP32')
+    x8 = cmplx(x4, -2 * x4, c_float)
+    y8 = cmplx(3 * y4, y4, c_float)
+    call kizami_matmul(x8, y8, z8)
+    call expect(all(z8 == matmul(x8, y8)), 'kizami_matmul of complex FP32')
+    x16 = cmplx(x, -2 * x, c_double)
+    y16 = cmplx(3 * y, y, c_double)
+    call kizami_matmul(x16, y16, z16, bits=52)
+    call expect(all(z16 == matmul(x16, y16)), 'kizami_matmul of complex FP64')
+
+    ! Sections with strides, of operands and of the result.
+    wide = 99
+    wide(1::2, :) = x
+    untouched = 5
+    call kizami_matmul(wide(1::2, inner:1:-1), y(inner:1:-1, :), z)
+    call expect(all(z == matmul(x, y)), 'sections')
+    call kizami_matmul(x(1:3, :), y(:, 1:columns:4), untouched(2:6:2, 1:columns:4))
+    call expect(all(untouched(2:6:2, 1:columns:4) == matmul(x(1:3, :), y(:, 1:columns:4))), 'section of the result')
+    call expect(all(untouched(1:5:2, :) == 5) .and. all(untouched(:, 2:3) == 5), 'what lies beside the result')
+    out = 7
+    empty = 1
+    none = 1
+    call kizami_matmul(empty, none, out)
+    call expect(all(out == 0), 'an inner size of zero')
+
+    ! bits is a wish that the library sees: more of them take more moduli, and each keeps to its bound.
+    x = reshape([(sin(1.0d0 + i), i = 1, rows * inner)], [rows, inner])
+    y = reshape([(cos(2.0d0 + i), i = 1, inner * columns)], [inner, columns])
+    magnitudes = matmul(abs(x), abs(y))
+    call kizami_matmul(x, y, z, bits=50, outcome=many)
+    error = z
+    call kizami_matmul(x, y, z, bits=20, outcome=few)
+    call expect(few%moduli > 0 .and. few%moduli < many%moduli .and. few%bound <= 0.5d0**20 .and. &
+        many%bound <= 0.5d0**50, 'moduli by bits')
+    call expect(all(abs(z - error) <= (few%bound + many%bound) * magnitudes) .and. any(z /= error), 'errors by bits')
+
+    call kizami_matmul(x, y(1:inner - 1, :), z, status=status, message=message)
+    call expect(status == KIZAMI_INVALID_ARGUMENT .and. message == 'size(b, 1) = 99, must be size(a, 2) = 100', &
+        'rows of b')
+    call kizami_matmul(x, y, z(1:rows - 1, :), status=status, message=message)
+    call expect(status == KIZAMI_INVALID_ARGUMENT .and. message == 'size(c, 1) = 30, must be size(a, 1) = 31', &
+        'rows of c')
+    call kizami_matmul(x, y, z(:, 2:), status=status, message=message)
+    call expect(status == KIZAMI_INVALID_ARGUMENT .and. message == 'size(c, 2) = 16, must be size(b, 2) = 17', &
+        'columns of c')
+    error = z
+    call kizami_matmul(x, y, z, bits=53, status=status, message=message)
+    call expect(status == KIZAMI_INVALID_ARGUMENT .and. index(message, '53') > 0 .and. all(z == error), &
+        'bits that are too many')
+    call kizami_matmul(x, y, z, bits=52, status=status, message=message)
+    call expect(status == KIZAMI_OK .and. message == '', 'status and message of success')
+  end subroutine test_matmul
 
   subroutine expect(is_true, what)
     logical, intent(in) :: is_true

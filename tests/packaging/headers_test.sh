@@ -13,3 +13,9 @@ for header in kizami/*.h; do
   printf '#include <%s>\ntypedef int not_empty;\n' "$header" |
     "$cc" -std=c99 -Wall -Wextra -pedantic -Werror -I. -fsyntax-only -x c -
 done
+# What a compiler of an older standard says first is that it is one.
+for header in kizami/*.hpp; do
+  [[ $header == */cuda*.hpp || $header == kizami/tile.hpp ]] && continue  # which begin with CUDA's headers, or are no headers of the library
+  said=$("$cxx" -std=c++17 -I. -fsyntax-only -x c++ "$header" 2>&1 | grep -m 1 'error' || true)
+  [[ $said == *"need C++20"* ]] || { echo "$header in C++17 says first: $said"; exit 1; }
+done

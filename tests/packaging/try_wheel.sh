@@ -22,5 +22,6 @@ while read -r name _ path _; do
   esac
 done < <(ldd "$module" | grep -v -e linux-vdso -e /lib64/ld-linux)
 if grep -qF "$root/build" "$module"; then echo "the module names the build tree"; exit 1; fi
+if command -v dpkg-query >/dev/null; then "$python" "$root/tools/wheel_notices.py" --check "$wheel"; fi
 cd "$work"
 PYTHONDONTWRITEBYTECODE=1 "$work/venv/bin/python" -m pytest -q -rs -p no:cacheprovider "$root/tests/python"

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs what the pages of docs/tutorials and docs/howto show: blocks whose first lines name a file become that file, and the commands of ```console
+blocks are run in order, one folder for each page. Lines below a command must be what it prints, with ... for anything, over lines too. Blocks of sh are not run:
+they build, install, or need what not every machine has.
+
+usage: tutorials_test.py SOURCE_DIR PREFIX [NAME=VALUE...]    PREFIX: an installed Kizami, whose bin is on the PATH of the commands
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+NAMED = re.compile(r"\A(?:%%[^\n]*\n)?(?://|#|!|/\*|%) ([\w-]+\.\w+)\b")
+
+
+def matches(wanted, printed):
+    pattern = ".*".join(re.escape(part) for part in wanted.strip().split("..."))
+    return re.fullmatch(pattern, printed.strip(), re.S) is not None
+
+
+def steps_of(block):
+    """[(command, wanted)]"""
+    return [(command, wanted) for command, wanted in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
+
+
+def run_page(page, environment):
+    """Problems, and how many commands were run."""
+    found, count = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for language, block in BLOCK.findall(page.read_text()):
+            name = NAMED.match(block)
+            if name and language != "console":
+                (Path(folder) / name[1]).write_text(block)
+            for command, wanted in steps_of(block) if language == "console" else []:
+                if "gfortran" in command and not environment["HAS_FORTRAN"]:
+                    break
+                count += 1
+                done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                is_refusal = "...bits..." in wanted
+                if (done.returncode != 0) != is_refusal:
+                    found.append(f"{page}: {command}: status {done.returncode}\n{done.stdout}")
+                elif not matches(wanted, done.stdout):
+                    found.append(f"{page}: {command} printed\n{done.stdout}\nand should print\n{wanted}")
+    return found, count
+
+
+def main():
+    root, prefix = Path(sys.argv[1]), Path(sys.argv[2])
+    environment = os.environ | dict(setting.split("=", 1) for setting in sys.argv[3:])
+    environment["PATH"] = f"{prefix}/bin:{environment['PATH']}"
+    environment["PREFIX"] = str(prefix)
+    environment["HAS_FORTRAN"] = "1" if subprocess.run(["sh", "-c", "command -v gfortran"], stdout=subprocess.DEVNULL).returncode == 0 else ""
+    problems, total = [], 0
+    for page in sorted([*(root / "docs/tutorials").glob("*.md"), *(root / "docs/howto").glob("*.md")]):
+        found, count = run_page(page, environment)
+        problems += found
+        total += count
+    print("\n".join([*problems, f"{total} commands, {len(problems)} problems"]))
+    return 1 if problems or total < 5 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
