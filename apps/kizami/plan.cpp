@@ -69,7 +69,7 @@ ExitCode run_plan(const PlanOptions& options) {
   const std::string device = options.is_on_device ? device_names().device : "";
   const Result<Plan> plan =
       options.is_on_device ? device_plan(scalar, m, n, k, policy) : make_plan(scalar, m, n, k, policy);
-  throw_if_error(plan.status());
+  throw_if_unplanned(plan.status(), policy);
   std::string text = options.is_json ? as_json(plan.value(), device) : plan.value().explain();
   if (!text.ends_with('\n')) text += '\n';
   write_stdout(text);
