@@ -76,17 +76,17 @@ const Settings& interned(const Settings& settings, const Settings& otherwise) {
   return all.settings.size() < kMaxSettings ? all.settings.emplace_back(settings) : otherwise;
 }
 
-}  // namespace
-
-Status set_at_run_time(Scope scope, std::string_view key, std::string_view value, const Configuration& configuration) {
-  if (configuration.why_off != nullptr)
-    return {StatusCode::kInvalidArgument,
-            configuration.complaint.empty() ? configuration.why_off : configuration.complaint};
+/// What is set for a scope, but for one key.
+Wished without(Scope scope, std::string_view key) {
   const Wished* const before = scope == Scope::kThread ? of_thread : of_process.load(std::memory_order_acquire);
   Wished wished = before != nullptr ? *before : Wished{};
   std::erase_if(wished.values, [&](const auto& entry) { return entry.first == key; });
-  wished.values.emplace_back(key, value);
+  return wished;
+}
+
+Status put(Scope scope, Wished wished, const Configuration& configuration) {
   KIZAMI_RETURN_IF_ERROR(require_consistent_with(wished, configuration));
+  if (wished.values.empty()) return reset_at_run_time(scope), Status();
   Made& all = made.get();
   const std::lock_guard lock(all.mutex);
   const Wished* kept = nullptr;
@@ -101,6 +101,24 @@ Status set_at_run_time(Scope scope, std::string_view key, std::string_view value
     of_process.store(kept, std::memory_order_release);
   }
   return {};
+}
+
+}  // namespace
+
+Status set_at_run_time(Scope scope, std::string_view key, std::string_view value, const Configuration& configuration) {
+  if (configuration.why_off != nullptr)
+    return {StatusCode::kInvalidArgument,
+            configuration.complaint.empty() ? configuration.why_off : configuration.complaint};
+  Wished wished = without(scope, key);
+  wished.values.emplace_back(key, value);
+  return put(scope, std::move(wished), configuration);
+}
+
+Status forget_at_run_time(Scope scope, std::string_view key, const Configuration& configuration) {
+  Settings probe;
+  const Result<std::string> known_key = value_of(probe, key);
+  if (!known_key.ok()) return known_key.status();
+  return put(scope, without(scope, key), configuration);
 }
 
 void reset_at_run_time(Scope scope) {

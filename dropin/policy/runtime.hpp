@@ -19,6 +19,8 @@ enum class Scope : int { kProcess = 0, kThread = 1 };
 ///         environment or of a rule; an environment that was not understood; too many policies
 [[nodiscard]] Status set_at_run_time(Scope scope, std::string_view key, std::string_view value,
                                      const Configuration& configuration);
+/// Forgets one wish. @status kInvalidArgument: what remains does not go together; too many policies
+[[nodiscard]] Status forget_at_run_time(Scope scope, std::string_view key, const Configuration& configuration);
 void reset_at_run_time(Scope scope);
 
 /// `base`, which lives as long as the process, with what was set; the same object for the same wishes.

@@ -36,8 +36,10 @@ extern "C" KIZAMI_API int kizami_dropin_set(int scope, const char* key, const ch
   try {
     if (scope != KIZAMI_DROPIN_PROCESS && scope != KIZAMI_DROPIN_THREAD)
       return say_run_time_error("scope = " + std::to_string(scope) + ", must be 0 (process) or 1 (thread)");
-    if (key == nullptr || value == nullptr) return say_run_time_error("key and value must not be null");
-    const kizami::Status status = set_at_run_time(static_cast<Scope>(scope), key, value, process_configuration());
+    if (key == nullptr) return say_run_time_error("key must not be null");
+    const kizami::Status status = value == nullptr
+                                      ? forget_at_run_time(static_cast<Scope>(scope), key, process_configuration())
+                                      : set_at_run_time(static_cast<Scope>(scope), key, value, process_configuration());
     if (!status.ok()) return say_run_time_error(status.reason());
     auto* next = next_library<int(int, const char*, const char*)>("kizami_dropin_set");
     return next != nullptr ? next(scope, key, value) : 0;

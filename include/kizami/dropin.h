@@ -21,7 +21,8 @@ extern "C" {
 
 enum { KIZAMI_DROPIN_PROCESS = 0, KIZAMI_DROPIN_THREAD = 1 };
 
-/* 0: done. 1: nothing was changed, and kizami_dropin_error() says why: an unknown scope, key or value; a value that does
+/* A null value forgets what was set for that key and scope.
+ * 0: done. 1: nothing was changed, and kizami_dropin_error() says why: an unknown scope, key or value; a value that does
  * not go with another one; an environment that was not understood; no memory; or too many policies were made. */
 KIZAMI_API int kizami_dropin_set(int scope, const char* key, const char* value);
 

@@ -45,6 +45,16 @@ TEST_F(RunTime, ThreadGoesBeforeProcessAndProcessBeforeWhatIsGiven) {
   EXPECT_EQ(here.policy.accuracy, Accuracy::at_bits(40)) << "settings that were given out change";
 }
 
+TEST_F(RunTime, WhatIsForgottenIsThatOfTheProcessAgain) {
+  ASSERT_EQ(set(Scope::kProcess, "accuracy", "bits=30"), "");
+  ASSERT_EQ(set(Scope::kThread, "accuracy", "bits=40"), "");
+  ASSERT_EQ(set(Scope::kThread, "scheme", "ozaki2"), "");
+  ASSERT_TRUE(forget_at_run_time(Scope::kThread, "accuracy", configuration).ok());
+  EXPECT_EQ(with_run_time(configuration.settings).policy.accuracy, Accuracy::at_bits(30));
+  EXPECT_EQ(with_run_time(configuration.settings).policy.scheme, Scheme::kOzaki2);
+  EXPECT_FALSE(forget_at_run_time(Scope::kThread, "acuracy", configuration).ok());
+}
+
 TEST_F(RunTime, EqualWishesGiveTheSameObject) {
   ASSERT_EQ(set(Scope::kThread, "accuracy", "bits=30"), "");
   const Settings* const first = &with_run_time(configuration.settings);
