@@ -33,7 +33,7 @@ std::string escaped(const std::string& text) {
         out += "&quot;";
         break;
       default:
-        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
     }
   }
   return out;
@@ -43,7 +43,7 @@ std::string shortened(const std::string& text, std::size_t most) {
   return text.size() <= most ? text : "..." + text.substr(text.size() - most + 3);
 }
 
-std::string label_of(const AuditSite& site) { return shortened(site.routine + " from " + site.site, 46); }
+std::string label_of(const AuditSite& site) { return site.routine + " " + shortened(site.site, 28); }
 
 std::string text_at(double x, double y, const std::string& text, const char* anchor = "start") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
@@ -78,7 +78,7 @@ std::string sites_picture(const AuditSummary& s) {
   double longest = most;
   for (std::size_t i = 0; i < count; ++i)
     longest = std::max({longest, s.sites[i].seconds, s.sites[i].predicted_seconds});
-  const double scale = longest > 0 ? (kWidth - kLabel - 90) / longest : 0;
+  const double scale = longest > 0 ? (kWidth - kLabel - 150) / longest : 0;
   std::string body;
   for (std::size_t i = 0; i < count; ++i) {
     const AuditSite& site = s.sites[i];
@@ -163,7 +163,8 @@ constexpr const char* kStyle =
     "td,th{border-bottom:1px solid #ddd;padding:3px 6px;text-align:right;vertical-align:top}"
     "td:first-child,th:first-child,td:nth-child(2),th:nth-child(2),td:nth-child(6){text-align:left;overflow-wrap:"
     "anywhere}"
-    "pre{background:#f6f6f3;padding:.7em;overflow-x:auto}.key span{display:inline-block;width:1em;height:.7em;margin:0 "
+    "pre{background:#f6f6f3;padding:.7em;white-space:pre-wrap;overflow-wrap:anywhere}.key "
+    "span{display:inline-block;width:1em;height:.7em;margin:0 "
     ".4em 0 1em}";
 
 }  // namespace
