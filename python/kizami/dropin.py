@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,12 +72,28 @@ def reset() -> None:
     _functions().kizami_dropin_reset(_PROCESS)
 
 
+class _Stack(threading.local):
+    """The wishes of the policies that a thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        self.wishes: list[dict[str, object]] = []
+
+
+_stack = _Stack()
+
+
 @contextlib.contextmanager
 def policy(**wishes: object) -> Iterator[None]:
     """Within it these wishes hold for calls of this thread, before those of the process. May be nested."""
-    before = {key: get(key) for key in wishes}
+    _stack.wishes.append(wishes)
     try:
         _set(_THREAD, wishes)
         yield
     finally:
-        _set(_THREAD, dict(before))
+        _stack.wishes.pop()
+        for key in wishes:
+            outer = [frame[key] for frame in _stack.wishes if key in frame]
+            if outer:
+                _set(_THREAD, {key: outer[-1]})
+            else:  # refused below, too, where the library does not know the key
+                _functions().kizami_dropin_set(_THREAD, key.encode(), None)
