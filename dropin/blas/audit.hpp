@@ -26,6 +26,8 @@ class AuditedCall {
   AuditKey key_;
   std::optional<Sample<T>> sample_;
   double sample_seconds_ = 0;
+  double terms_ = 0;
+  bool is_timed_ = true;
   std::chrono::steady_clock::time_point begin_;
 };
 

@@ -4,6 +4,7 @@
 // result. Samples keep to a share of the time that the process has run.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -26,13 +27,19 @@ struct AuditSample {
       -1;  ///< error / (k u |A||B|) of the worst element (2 k for parts of complex ones); < 0: none was finite
   Needs needs;
   double seconds = 0;  ///< that the sample took
+  double terms = 0;    ///< of all its elements
 };
 
-/// Whether the next call of the kind may be sampled, in the time that samples may take; asked once before each call.
-[[nodiscard]] bool may_sample(const AuditKey& key) noexcept;
+/// How many elements of the next call of the kind may be looked at, in the time that samples may take: kMostElements, 1 or
+/// 0. Asked once before each call. @param terms  of one element, 4 for a complex one
+inline constexpr int kMostElements = 4;
+[[nodiscard]] int elements_to_sample(const AuditKey& key, std::int64_t terms,
+                                     std::chrono::steady_clock::time_point now) noexcept;
 
 /// @param predicted  seconds that Kizami is predicted to take, of a sampled call; 0: not known
 void note_audited(const AuditKey& key, double seconds, const AuditSample* sample, double predicted) noexcept;
+/// A call that was not timed: its time is the mean of those of its kind that were.
+void note_counted(const AuditKey& key) noexcept;
 
 [[nodiscard]] std::int64_t audited_calls() noexcept;
 [[nodiscard]] Totals audit_totals();
