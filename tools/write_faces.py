@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes what other languages call the enumerators of include/kizami: the constants of kizami.h and kizami.f90, between their
 marks. Numbers, names and comments are those of the C++ enums and of the list of names beside each (names.hpp). With a built
-command line also the wishes in the manual page, which are those of `kizami help policy`.
+command line also the wishes and the variables in the manual page, which are those of `kizami help policy` and `kizami help variables`.
 
 usage: write_faces.py [--check] [--wishes PROGRAM] [SOURCE_DIR]
        --check: writes nothing, fails where a face is not what it should be
@@ -153,13 +153,32 @@ def in_man(wishes):
     return "\n".join(lines)
 
 
+def variables_of(program):
+    """[(name, values, default, meaning)] of `kizami help variables`."""
+    text = subprocess.run([program, "help", "variables"], check=True, capture_output=True, text=True).stdout
+    return re.findall(r"^  (KIZAMI_\w+) = (.*) \[(.*)\]\n      (.*)$", text, re.M)
+
+
+def variables_in_man(variables):
+    lines = []
+    for name, values, default, meaning in variables:
+        for line in [".TP", f"\\fB{name}\\fR = {values} [{default}]", *textwrap.wrap(meaning, WIDTH)]:
+            lines.append(line if line == ".TP" else line.replace("-", "\\-"))
+    return "\n".join(lines)
+
+
 def manual(root, program):
     """{file: text as it should be}"""
-    wishes = wishes_of(program)
-    if not wishes:
-        raise SystemExit(f"{program} help policy names no wish")
+    wishes, variables = wishes_of(program), variables_of(program)
+    if not wishes or not variables:
+        raise SystemExit(f"{program} help policy names {len(wishes)} wishes, help variables {len(variables)} variables")
+    page = (root / "docs/dropin.md").read_text()
+    missing = [name for name, *_ in variables if f"`{name}`" not in page]
+    if missing:
+        raise SystemExit(f"docs/dropin.md does not name {', '.join(missing)}")
     path = root / "docs/kizami.1"
-    return {path: replaced(path.read_text(), "wishes", in_man(wishes))}
+    text = replaced(path.read_text(), "wishes", in_man(wishes))
+    return {path: replaced(text, "variables", variables_in_man(variables))}
 
 
 def main():

@@ -157,6 +157,9 @@ Command add_bench(CLI::App& program) {
   app->add_flag("--device", options->is_on_device,
                 "time the current CUDA device, native cuBLAS beside the products: calls one behind the other, of 5 ms");
   app->add_option("--json", options->json_path, "append one JSON object a row to this file")->type_name("FILE");
+  app->footer(
+      "\nExamples:\n  kizami bench --sizes 512,1024 --dtype f64\n"
+      "  kizami bench --sizes 256 --elements exprand:phi=4 --json bench.jsonl\n");
   return {app, [options] { return run_bench(*options); }};
 }
 

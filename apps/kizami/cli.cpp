@@ -12,8 +12,10 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
+#include "kizami/nearest.hpp"
 #include "options.hpp"
 #include "program.hpp"
+#include "program_words.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -30,6 +32,10 @@ std::string footer() {
       "  kizami gemm A.mtx B.npy -o C.mtx --op cn --alpha 1-2i   C = (1 - 2i) A^H B, for complex types\n"
       "  kizami gemm A.npy B.npy -o C.npy --device               the same bits from a CUDA device\n"
       "  kizami plan 4096 4096 4096 --dtype f32                  what would be done, and what it guarantees\n"
+      "  kizami run -- python3 script.py                         an unchanged program, its products by Kizami\n"
+      "  kizami audit -- ./solver                                what an unchanged program multiplies, how well, and "
+      "what\n"
+      "                                                          Kizami would gain\n"
       "  kizami check 'd nn 33x65x129 a=1 b=0 A=exprand:phi=4 B=randn seed=7'\n"
       "\nExit codes:\n";
   for (const ExitCodeInfo& info : kExitCodes)
@@ -57,6 +63,31 @@ void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& c
                     : fmt::format("unknown command {}; allowed: {}", in_quotes(name), names_of(commands)));
 }
 
+/// The first option that the command does not have, and the nearest that it has; empty if it has all of them. CLI11
+/// would call its value unexpected.
+std::string unknown_option(int argc, char** argv, const CLI::App& app) {
+  const std::string_view wanted = argc > 1 ? argv[1] : "";
+  const auto found = app.get_subcommands([&](const CLI::App* one) { return one->get_name() == wanted; });
+  if (found.empty()) return {};
+  const CLI::App* const command = found.front();
+  std::vector<std::string> names{"--help"};
+  for (const CLI::Option* option : command->get_options()) {
+    if (option->get_group().empty()) continue;
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") break;
+    const std::string name(word.substr(0, word.find('=')));
+    if (!name.starts_with("--") || command->get_option_no_throw(name) != nullptr) continue;
+    const std::string_view nearest = nearest_name(name, names);
+    return fmt::format("{} has no option {}{}", command->get_name(), in_quotes(name),
+                       nearest.empty() ? fmt::format("; see kizami {} --help", command->get_name())
+                                       : fmt::format("; did you mean {}?", nearest));
+  }
+  return {};
+}
+
 ExitCode parse_and_run(int argc, char** argv) {
   CLI::App app(
       "Kizami: matrix products in FP32 and FP64, real and complex, with proven error bounds, computed on integer "
@@ -68,8 +99,10 @@ ExitCode parse_and_run(int argc, char** argv) {
   app.footer(footer());
   app.require_subcommand(1);
   const std::vector<Command> commands{add_gemm(app),    add_plan(app), add_check(app), add_bench(app),
-                                      add_predict(app), add_info(app), add_help(app)};
+                                      add_predict(app), add_run(app),  add_audit(app), add_info(app),
+                                      add_help(app)};
   refuse_unknown_command(argc, argv, commands);
+  argc = take_program_words(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -80,7 +113,8 @@ ExitCode parse_and_run(int argc, char** argv) {
     write_stdout(fmt::format("{}\n", request.what()));
     return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
-    throw Failure(ExitCode::kUsage, error.what());
+    const std::string unknown = unknown_option(argc, argv, app);
+    throw Failure(ExitCode::kUsage, unknown.empty() ? error.what() : unknown);
   }
   for (const Command& command : commands) {
     if (command.app->parsed()) return command.run();
@@ -93,13 +127,16 @@ ExitCode parse_and_run(int argc, char** argv) {
 Command add_help(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("help", "print the help of the program, of a command, or of the policy");
   const auto topic = std::make_shared<std::string>();
-  app->add_option("COMMAND", *topic, "command to explain, or policy: all wishes of one product")->type_name("");
+  app->add_option("COMMAND", *topic,
+                  "command to explain; or policy: all wishes of one product; or variables: those of the environment")
+      ->type_name("");
   return {app, [&program, topic] {
             if (topic->empty()) {  // program.help() would explain this command
               return write_stdout(
                          program.get_formatter()->make_help(&program, program.get_name(), CLI::AppFormatMode::Normal)),
                      ExitCode::kOk;
             }
+            if (*topic == "variables") return write_stdout(variables_help()), ExitCode::kOk;
             if (*topic == "policy") return write_stdout(policy_help()), ExitCode::kOk;
             try {
               return write_stdout(program.get_subcommand(*topic)->help("kizami")), ExitCode::kOk;

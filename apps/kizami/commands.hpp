@@ -24,6 +24,8 @@ struct Command {
 [[nodiscard]] Command add_bench(CLI::App& program);
 [[nodiscard]] Command add_predict(CLI::App& program);
 [[nodiscard]] Command add_info(CLI::App& program);
+[[nodiscard]] Command add_run(CLI::App& program);
+[[nodiscard]] Command add_audit(CLI::App& program);
 [[nodiscard]] Command add_help(CLI::App& program);
 
 /// The whole program: parses and runs one command.

@@ -27,6 +27,7 @@
 #include "gemm_product.hpp"
 #include "gemm_report.hpp"
 #include "kizami/plan.hpp"
+#include "kizami/text.hpp"
 #include "matrix_file.hpp"
 #include "npy.hpp"
 #include "options.hpp"
@@ -106,9 +107,25 @@ void set_scalars(const GemmOptions& options, GemmCall& call) {
   if (!options.beta.empty()) call.beta = scalar_option("--beta", options.beta, call.a.scalar);
 }
 
+/// A name that says another format than those that are written: its file would not be what it says.
+void refuse_output_name(const std::string& output) {
+  const std::string name = output.substr(output.find_last_of('/') + 1);
+  const std::size_t dot = name.find_last_of('.');
+  const std::string ending = dot == std::string::npos || dot == 0 ? "" : name.substr(dot);
+  if (output == "-")
+    throw Failure(ExitCode::kUsage, "--output = '-', must name a file: -q -o /dev/stdout writes .npy to a pipe");
+  static constexpr std::string_view kOthers[]{".csv", ".tsv", ".txt", ".npz", ".mat", ".h5",      ".hdf5", ".json",
+                                              ".gz",  ".xz",  ".bz2", ".zip", ".zst", ".parquet", ".xlsx", ".pt"};
+  if (std::ranges::find(kOthers, ending) != std::end(kOthers))
+    throw Failure(ExitCode::kUsage,
+                  fmt::format("--output = {}: {} is not written, must be .npy, or .mtx for Matrix Market",
+                              in_quotes(output), ending));
+}
+
 /// What can be said before any file is read.
 void check_usage(const GemmOptions& options) {
   if (options.is_on_device) refuse_options_of_processor(options.policy);
+  refuse_output_name(options.output);
   if (!options.c0.empty() && options.beta.empty()) {
     throw Failure(ExitCode::kUsage, "--c is given, but without --beta it is not read: say --beta 1 to add it");
   }
@@ -323,7 +340,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   const std::uint64_t output_bytes = file_bytes(format, scalar, shape);
   const Result<Plan> plan = device ? device_plan(scalar, shape.rows, shape.cols, call.k, policy)
                                    : make_plan(scalar, shape.rows, shape.cols, call.k, policy);
-  throw_if_error(plan.status());
+  throw_if_unplanned(plan.status(), policy);
   if (!device) require_room_for_native_blas(plan.value());
   const unsigned processors = std::thread::hardware_concurrency();
   const int threads = policy.threads > 0 ? policy.threads : static_cast<int>(processors > 0 ? processors : 1);
@@ -381,6 +398,12 @@ Command add_gemm(CLI::App& program) {
   app->add_flag("-q,--quiet", options->is_quiet, "no summary, no notes, no progress bar");
   add_policy_options(*app, options->policy);
   app->footer(
+      "\nExamples:\n"
+      "  kizami gemm A.npy B.npy -o C.npy                        C = A B, never worse than a native product "
+      "guarantees\n"
+      "  kizami gemm A.npy B.npy -o C.npy --accuracy bits=40     |error| <= 2^-40 |A||B| in every element\n"
+      "  kizami gemm A.npy B.npy -o C.npy --op tn --alpha -1 --beta 1 --c C.npy   C = C - A^T B\n"
+      "  kizami gemm A.npy B.npy -o C.npy --dd --accuracy bits=100   C in double-double\n"
       "\nFiles are NumPy's .npy, versions 1 to 3: float32, float64, complex64 or complex128, two dimensions, or three "
       "with "
       "the\n"

@@ -10,6 +10,7 @@
 
 #include "check/text.hpp"
 #include "failure.hpp"
+#include "kizami/variables.hpp"
 #include "kizami/wishes.hpp"
 
 namespace kizami::cli {
@@ -130,6 +131,16 @@ Policy policy_of(const PolicyOptions& options) {
   return policy;
 }
 
+void throw_if_unplanned(const Status& status, const Policy& policy) {
+  const bool is_beyond = policy.accuracy.kind == Accuracy::Kind::kBits &&
+                         status.code() == StatusCode::kInvalidArgument && status.reason().starts_with("bits = ");
+  if (!is_beyond) return throw_if_error(status);
+  throw Failure(
+      exit_code_of(status.code()),
+      status.reason() +
+          "; beyond: --accuracy correct, the exact product rounded once, or gemm --dd, double-double up to bits=100");
+}
+
 void refuse_options_of_processor(const PolicyOptions& options) {
   if (options.values.contains("threads"))
     throw Failure(ExitCode::kUsage, "--threads is of the processor: it goes without --device");
@@ -144,6 +155,18 @@ std::string policy_help() {
   for (const Wish& wish : wishes()) {
     out += fmt::format("  {} = {} [{}]\n      {}\n", wish.key, wish.values(), wish.get(Policy{}), wish.meaning);
   }
+  return out;
+}
+
+std::string variables_help() {
+  std::string out =
+      "Variables that programs under the drop-in libraries read (kizami run sets them), and KIZAMI_THREADS every "
+      "product.\n"
+      "In brackets the default. Besides, each wish of `kizami help policy` but sync, in upper case behind KIZAMI_:\n"
+      "KIZAMI_ACCURACY, KIZAMI_SLICE_FORMAT. Where KIZAMI_THREADS is not set, OMP_NUM_THREADS counts.\n\n";
+  for (const Variable& variable : variables())
+    out +=
+        fmt::format("  {} = {} [{}]\n      {}\n", variable.name, variable.values, variable.initial, variable.meaning);
   return out;
 }
 

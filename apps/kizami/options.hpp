@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kizami/policy.hpp"
+#include "kizami/status.hpp"
 #include "kizami/types.hpp"
 
 namespace CLI {
@@ -31,8 +32,14 @@ void add_policy_options(CLI::App& app, PolicyOptions& options);
 /// Prints the notes to stderr. Throws Failure kUsage: unknown name, or a number out of range.
 [[nodiscard]] Policy policy_of(const PolicyOptions& options);
 
+/// Throws the Failure that a plan's Status means, with what there is beyond the digits of a type.
+void throw_if_unplanned(const Status& status, const Policy& policy);
+
 /// Throws Failure kUsage that names an option which is given and means nothing on a device.
 void refuse_options_of_processor(const PolicyOptions& options);
+
+/// All variables of the environment: their names, values, defaults and meanings.
+[[nodiscard]] std::string variables_help();
 
 /// All wishes: their words, values, defaults and meanings, and what other faces call them.
 [[nodiscard]] std::string policy_help();

@@ -69,7 +69,7 @@ ExitCode run_plan(const PlanOptions& options) {
   const std::string device = options.is_on_device ? device_names().device : "";
   const Result<Plan> plan =
       options.is_on_device ? device_plan(scalar, m, n, k, policy) : make_plan(scalar, m, n, k, policy);
-  throw_if_error(plan.status());
+  throw_if_unplanned(plan.status(), policy);
   std::string text = options.is_json ? as_json(plan.value(), device) : plan.value().explain();
   if (!text.ends_with('\n')) text += '\n';
   write_stdout(text);
@@ -89,6 +89,9 @@ Command add_plan(CLI::App& program) {
   app->add_flag("--device", options->is_on_device, "on the current CUDA device, for operands in its memory");
   app->add_flag("--json", options->is_json, "print one JSON object");
   add_policy_options(*app, options->policy);
+  app->footer(
+      "\nExamples:\n  kizami plan 4096 4096 4096 --dtype f32\n"
+      "  kizami plan 512 512 100000 --accuracy bits=40 --gauge norm --json\n");
   return {app, [options] { return run_plan(*options); }};
 }
 

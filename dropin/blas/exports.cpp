@@ -13,6 +13,8 @@
 #include "dropin/blas/fortran.hpp"
 #include "dropin/blas/plain_int.hpp"
 #include "dropin/policy/configuration.hpp"
+#include "dropin/policy/record.hpp"
+#include "dropin/policy/runtime_exports.hpp"
 #include "kizami/export.h"
 
 namespace kizami::dropin::blas {
@@ -23,7 +25,7 @@ using ComplexDouble = std::complex<double>;
 
 /// The environment is read when the library is loaded: what the program sets later does not count.
 __attribute__((constructor)) void read_environment() {
-  if (process_configuration().is_summary_wanted) static_cast<void>(process_record());
+  if (keeps_record(process_configuration())) static_cast<void>(process_record());
 }
 
 }  // namespace

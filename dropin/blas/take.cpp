@@ -122,7 +122,7 @@ Rest answer(const Call<T>& call) noexcept {
   Rest rest;
   try {
     const Configuration& configuration = process_configuration();
-    if (!configuration.complaint.empty()) report_complaint(configuration);
+    if (has_complaint(configuration)) report_complaint(configuration);
     const Settings& settings = settings_of(call, kScalarOf<T>, call.caller, configuration);
     rest.is_recorded = is_recorded(configuration, settings);
     Scheme scheme = Scheme::kNative;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 
+#include "dropin/blas/audit.hpp"
 #include "dropin/blas/call.hpp"
 #include "dropin/policy/answer.hpp"
 
@@ -37,6 +38,11 @@ template <class T, class Forward>
 void take(const Call<T>& call, bool is_native_there, const Forward& forward) noexcept {
   if (depth > 0 && is_native_there) return forward();
   const Inside inside;
+  if (is_audited()) {
+    AuditedCall<T> audited(call);
+    is_native_there ? forward() : answer_for_missing(call);
+    return audited.finish();
+  }
   const Rest rest = answer(call);
   if (rest.is_answered) return;
   const auto begin = rest.is_recorded ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};

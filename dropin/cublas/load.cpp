@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The environment is read when the library is loaded: what the program sets later does not count.
 #include "dropin/policy/record.hpp"
+#include "dropin/policy/runtime_exports.hpp"
 #include "kizami/cuda.hpp"
 
 namespace kizami::dropin::cublas {
@@ -8,7 +9,7 @@ namespace {
 
 __attribute__((constructor)) void read_environment() {
   cuda::limit_workspaces(process_configuration().workspace_total);
-  if (process_configuration().is_summary_wanted) static_cast<void>(process_record());
+  if (keeps_record(process_configuration())) static_cast<void>(process_record());
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ CallReport report_of_emulated(const Call& call, const Choice& choice) {
 
 /// For the summary: what the workspaces of this process hold.
 void note_workspaces(const Configuration& configuration) {
-  if (!configuration.is_summary_wanted) return;
+  if (!keeps_record(configuration)) return;
   const Result<cuda::WorkspacePool> pool = cuda::workspace_pool();
   if (pool.ok()) process_record().note_workspaces(pool.value().most_held_bytes);
 }
@@ -131,7 +131,7 @@ Rest answer(std::span<const Call> calls) noexcept {
   Rest rest;
   try {
     const Configuration& configuration = process_configuration();
-    if (!configuration.complaint.empty()) report_complaint(configuration);
+    if (has_complaint(configuration)) report_complaint(configuration);
     Context context;
     rest.why_native = why_all_native(calls, configuration, context, rest.is_recorded);
     rest.is_short_of_memory = rest.why_native == kNoMemoryOnDevice;

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "base/fork_safe.hpp"
+#include "dropin/policy/report.hpp"
+#include "dropin/policy/runtime.hpp"
 
 namespace kizami::dropin {
 
@@ -32,13 +34,13 @@ const char* kept_refusal(const Status& status) {
 }
 
 const Settings& settings_of(const Shape& shape, Scalar scalar, const void* caller, const Configuration& configuration) {
-  if (configuration.rules.empty()) return configuration.settings;
-  return settings_for({to_string(shape.routine), scalar, shape.m, shape.n, shape.k, caller}, configuration.rules,
-                      configuration.settings);
+  if (configuration.rules.empty()) return with_run_time(configuration.settings);
+  return with_run_time(settings_for({to_string(shape.routine), scalar, shape.m, shape.n, shape.k, caller},
+                                    configuration.rules, configuration.settings));
 }
 
 bool is_recorded(const Configuration& configuration, const Settings& settings) {
-  return settings.is_logged || configuration.is_summary_wanted;
+  return settings.is_logged || keeps_record(configuration);
 }
 
 bool is_monitored(const Configuration& configuration) {
@@ -60,7 +62,8 @@ CallReport report_of(const Shape& shape, const char* name, const void* caller) {
 
 void keep(const CallReport& report, const Configuration& configuration, const Settings& settings) {
   if (settings.is_logged) write_log(configuration.log_path, log_line(report) + "\n");
-  if (configuration.is_summary_wanted) process_record().add(report);
+  if (keeps_record(configuration)) process_record().add(report);
+  if (!configuration.report_folder.empty()) renew_report(configuration);
   if (is_beyond_bound(report)) write_log("", "kizami: beyond its bound: " + log_line(report) + "\n");
 }
 

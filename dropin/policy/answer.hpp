@@ -72,7 +72,7 @@ template <class PlanBy>
   return plan.ok() ? plan.value().predicted_seconds() * fraction_of(x.routine) : 0;
 }
 
-/// By the rules, else of the environment. They live as long as the configuration.
+/// By what was set at run time, the rules, and the environment, in this order. They live as long as the configuration.
 [[nodiscard]] const Settings& settings_of(const Shape& shape, Scalar scalar, const void* caller,
                                           const Configuration& configuration);
 

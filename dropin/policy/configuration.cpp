@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/fork_safe.hpp"
+#include "kizami/variables.hpp"
 
 namespace kizami::dropin {
 namespace {
@@ -22,12 +23,6 @@ namespace {
 std::string_view value_of(ReadVariable read_variable, const char* variable) {
   const char* value = read_variable(variable);
   return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
-std::string variable_of(std::string_view setting) {
-  std::string name = "KIZAMI_";
-  for (const char c : setting) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return name;
 }
 
 /// 0, 1 or a path.
@@ -70,11 +65,15 @@ Status read_integer(ReadVariable read_variable, const char* variable, std::int64
 
 Configuration read_process_configuration() {
   Result<Configuration> read = read_configuration([](const char* name) -> const char* { return std::getenv(name); });
-  if (read.ok()) return std::move(read).value();
-  Configuration off;
-  off.why_off = "the configuration is not understood";
-  off.complaint = read.status().reason();
-  return off;
+  Configuration out;
+  if (read.ok()) {
+    out = std::move(read).value();
+  } else {
+    out.why_off = "the configuration is not understood";
+    out.complaint = read.status().reason();
+  }
+  out.unknown = unknown_variables(environ);
+  return out;
 }
 
 }  // namespace
@@ -90,7 +89,13 @@ Result<Configuration> read_configuration(ReadVariable read_variable) {
   KIZAMI_RETURN_IF_ERROR(require_consistent(out.settings));
   read_output(value_of(read_variable, "KIZAMI_LOG"), out.settings.is_logged, out.log_path);
   read_output(value_of(read_variable, "KIZAMI_SUMMARY"), out.is_summary_wanted, out.summary_path);
+  out.report_folder = value_of(read_variable, "KIZAMI_REPORT");
   std::int64_t is_dry_run = 0;
+  std::int64_t is_audit = 0;
+  KIZAMI_RETURN_IF_ERROR(read_integer(read_variable, "KIZAMI_AUDIT", 1, is_audit));
+  out.is_audit = is_audit == 1;
+  if (out.is_audit && out.report_folder.empty())
+    return Status(StatusCode::kInvalidArgument, "KIZAMI_AUDIT = '1' needs a folder in KIZAMI_REPORT");
   KIZAMI_RETURN_IF_ERROR(read_integer(read_variable, "KIZAMI_DRY_RUN", 1, is_dry_run));
   KIZAMI_RETURN_IF_ERROR(read_integer(read_variable, "KIZAMI_MONITOR", INT32_MAX, out.monitor_period));
   out.is_dry_run = is_dry_run == 1;
@@ -116,8 +121,12 @@ const Configuration& process_configuration() {
 
 void report_complaint(const Configuration& configuration) {
   static std::atomic<bool> is_reported{false};
-  if (configuration.complaint.empty() || is_reported.exchange(true)) return;
-  std::fprintf(stderr, "kizami: %s; every call is left to the native library\n", configuration.complaint.c_str());
+  if (!has_complaint(configuration) || is_reported.exchange(true)) return;
+  std::string text;
+  if (!configuration.complaint.empty())
+    text += "kizami: " + configuration.complaint + "; every call is left to the native library\n";
+  for (const std::string& sentence : configuration.unknown) text += "kizami: " + sentence + "\n";
+  std::fputs(text.c_str(), stderr);
 }
 
 }  // namespace kizami::dropin

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "base/fork_safe.hpp"
+#include "dropin/policy/json_line.hpp"
+#include "dropin/policy/report.hpp"
 
 namespace kizami::dropin {
 namespace {
@@ -73,6 +75,8 @@ void Record::add(const CallReport& report) {
   if (sums_.size() >= kMaxKinds && sums_.find(key) == sums_.end()) {
     key = Key{"(other shapes)", 0, 0, 0, 1, nullptr, answer.empty() ? "" : "several reasons"};
   }
+  totals_ = totals_ + Totals{answer.empty() ? 1 : 0, answer.empty() ? 0 : 1, answer.empty() ? report.seconds : 0,
+                             answer.empty() ? report.native_seconds : 0, report.is_predicted};
   Sum& sum = sums_[key];
   const bool is_first = sum.calls++ == 0;
   sum.repaired += report.outcome.repaired;
@@ -105,32 +109,20 @@ void Record::note_workspaces(std::size_t most_held) {
 std::string Record::text() const {
   const std::lock_guard lock(mutex_);
   if (sums_.empty()) return {};
-  std::vector<const Sum*> order;
-  std::int64_t emulated = 0;
-  std::int64_t native = 0;
-  double seconds = 0;
-  double native_seconds = 0;
+  const std::vector<const Sum*> order = in_order();
   std::int64_t in_less_memory = 0;
   std::int64_t short_of_memory = 0;
-  bool is_predicted = false;
-  for (const auto& [key, sum] : sums_) {
-    order.push_back(&sum);
-    (sum.worst.why_native.empty() ? emulated : native) += sum.calls;
-    is_predicted |= sum.worst.is_predicted;
-    in_less_memory += sum.in_less_memory;
-    short_of_memory += sum.short_of_memory;
-    if (!sum.worst.why_native.empty()) continue;
-    seconds += sum.worst.seconds;
-    native_seconds += sum.worst.native_seconds;
+  for (const Sum* sum : order) {
+    in_less_memory += sum->in_less_memory;
+    short_of_memory += sum->short_of_memory;
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Sum* x, const Sum* y) { return x->worst.seconds > y->worst.seconds; });
-  const char* pattern = is_predicted ? "kizami summary of process %ld: %lld calls emulated, predicted to take %.3g s "
-                                       "(native: %.3g s), %lld calls native\n"
-                                     : "kizami summary of process %ld: %lld calls emulated in %.3g s (native, as "
-                                       "predicted: %.3g s), %lld calls native\n";
-  std::string text = format(pattern, static_cast<long>(getpid()), static_cast<long long>(emulated), seconds,
-                            native_seconds, static_cast<long long>(native));
+  const char* pattern = totals_.is_predicted
+                            ? "kizami summary of process %ld: %lld calls emulated, predicted to take %.3g s "
+                              "(native: %.3g s), %lld calls native\n"
+                            : "kizami summary of process %ld: %lld calls emulated in %.3g s (native, as "
+                              "predicted: %.3g s), %lld calls native\n";
+  std::string text = format(pattern, static_cast<long>(getpid()), static_cast<long long>(totals_.emulated),
+                            totals_.seconds, totals_.native_seconds, static_cast<long long>(totals_.native));
   if (most_held_ > 0) text += "        workspaces held at most " + std::to_string(most_held_) + " bytes of a device\n";
   if (in_less_memory > 0 || short_of_memory > 0) {
     text += format(
@@ -148,6 +140,54 @@ std::string Record::text() const {
     text += time_text(r);
     if (r.native_seconds > 0) text += format(" (native %.3g s)", r.native_seconds);
     text += " [" + site_of(r.caller) + "]\n";
+  }
+  return text;
+}
+
+Totals Record::totals() const {
+  const std::lock_guard lock(mutex_);
+  return totals_;
+}
+
+std::vector<const Record::Sum*> Record::in_order() const {
+  std::vector<const Sum*> order;
+  for (const auto& [key, sum] : sums_) order.push_back(&sum);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Sum* x, const Sum* y) { return x->worst.seconds > y->worst.seconds; });
+  return order;
+}
+
+std::string Record::json() const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const Sum* sum : in_order()) {
+    const CallReport& r = sum->worst;
+    JsonLine line;
+    line.field("event", "calls")
+        .field("routine", r.name)
+        .field("options", r.options)
+        .field("m", r.m)
+        .field("n", r.n)
+        .field("k", r.k)
+        .field("products", r.num_products)
+        .field("site", site_of(r.caller))
+        .field("calls", sum->calls)
+        .field("seconds", r.seconds)
+        .field("is_predicted", r.is_predicted)
+        .field("predicted_native_seconds", r.native_seconds);
+    if (!r.why_native.empty()) {
+      line.field("answer", "native").field("why_native", r.why_native);
+    } else {
+      line.field("answer", to_string(r.outcome.scheme))
+          .field("engine", r.outcome.engine)
+          .field("moduli", r.outcome.moduli)
+          .field("bound", r.outcome.bound)
+          .field("gauge", to_string(r.outcome.gauge))
+          .field("repaired", sum->repaired)
+          .field("native_blocks", r.native_products);
+      if (!(r.worst_ratio < 0)) line.field("error_over_bound", r.worst_ratio);
+    }
+    text += line.line();
   }
   return text;
 }
@@ -195,7 +235,9 @@ constinit base::PerProcess<Record> record;
     Record* const known = record.known();
     if (known == nullptr) return;
     const Configuration& configuration = process_configuration();
-    if (configuration.is_summary_wanted) write_summary(configuration.summary_path, known->text());
+    if (!configuration.is_summary_wanted) return;
+    write_summary(configuration.summary_path,
+                  is_json_path(configuration.summary_path) ? report_text(true) : known->text());
   });
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "dropin/policy/configuration.hpp"
 #include "kizami/outcome.hpp"
@@ -50,6 +51,21 @@ struct CallReport {
 /// One line without its end.
 [[nodiscard]] std::string log_line(const CallReport& report);
 
+/// Of all calls.
+struct Totals {
+  std::int64_t emulated = 0;
+  std::int64_t native = 0;
+  double seconds = 0;         ///< of emulated calls; of an audit, of all
+  double native_seconds = 0;  ///< of the native library for emulated ones, as predicted
+  bool is_predicted = false;  ///< whether seconds are
+
+  [[nodiscard]] std::int64_t calls() const { return emulated + native; }
+  friend Totals operator+(const Totals& x, const Totals& y) {
+    return {x.emulated + y.emulated, x.native + y.native, x.seconds + y.seconds, x.native_seconds + y.native_seconds,
+            x.is_predicted || y.is_predicted};
+  }
+};
+
 /// Sums of reports by name, shape, place and answer. Safe to use from any thread.
 class Record {
  public:
@@ -58,6 +74,9 @@ class Record {
   void note_workspaces(std::size_t most_held);
   /// Several lines, the longest times first; empty if there was no call.
   [[nodiscard]] std::string text() const;
+  /// A line of JSON for each kind of calls.
+  [[nodiscard]] std::string json() const;
+  [[nodiscard]] Totals totals() const;
 
  private:
   struct Sum {
@@ -74,7 +93,11 @@ class Record {
   static constexpr std::size_t kMaxKinds = 4096;
 
   mutable std::mutex mutex_;
+  /// The longest times first. @range the mutex is held
+  [[nodiscard]] std::vector<const Sum*> in_order() const;
+
   std::map<Key, Sum> sums_;
+  Totals totals_;
   std::size_t most_held_ = 0;
 };
 

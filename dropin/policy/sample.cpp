@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/policy/sample.hpp"
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <limits>
@@ -151,6 +152,37 @@ double part_ratio(Wide expected, Wide allowed, T got) {
 /// The larger, or NaN if one is.
 double worse(double x, double y) { return std::isnan(x) || y <= x ? x : y; }
 
+/// The larger magnitude of the parts.
+template <class T>
+double size_of(T x) {
+  const auto p = parts(x);
+  return static_cast<double>(std::max(magnitude(p.re), magnitude(p.im)));
+}
+
+struct LineFacts {
+  double most = 0;
+  double least = 0;  ///< that is not 0
+  double sum = 0;
+  bool has_nonfinite = false;
+  [[nodiscard]] int spread() const { return most > 0 ? std::ilogb(most) - std::ilogb(least) : 0; }
+};
+
+template <class T>
+LineFacts facts_of(const std::vector<T>& line) {
+  LineFacts facts;
+  for (const T& x : line) {
+    const auto p = parts(x);
+    for (const Wide part : {magnitude(p.re), magnitude(p.im)}) {
+      const auto size = static_cast<double>(part);
+      facts.has_nonfinite |= !std::isfinite(size);
+      facts.most = std::max(facts.most, size);
+      if (size > 0 && (facts.least == 0 || size < facts.least)) facts.least = size;
+    }
+    facts.sum += size_of(x);
+  }
+  return facts;
+}
+
 /// The line of B or C that op(A) is multiplied with: of the left side a column, else a row.
 template <class T>
 std::vector<T> beside_triangle(const ReadLine<T>& read, const TypedCall<T>& x, const T* data, std::int64_t ld,
@@ -241,6 +273,30 @@ double Sample<T>::worst_ratio(const ReadLine<T>& read,
                               const std::function<Allowance(std::int64_t i, std::int64_t j)>& allowance) const {
   double worst = -1;
   for (const Element& e : elements_) worst = worse(worst, ratio_of(e, read, allowance(e.i, e.j)));
+  return worst;
+}
+
+template <class T>
+Needs Sample<T>::needs() const {
+  Needs worst;
+  const double u = std::is_same_v<RealOf<T>, float> ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+  for (const Element& e : elements_) {
+    const LineFacts a = facts_of(e.left);
+    const LineFacts b = facts_of(e.right);
+    worst.has_nonfinite |= a.has_nonfinite || b.has_nonfinite;
+    if (a.has_nonfinite || b.has_nonfinite) continue;
+    worst.spread_a = std::max(worst.spread_a, a.spread());
+    worst.spread_b = std::max(worst.spread_b, b.spread());
+    Wide entries = 0;
+    for (std::size_t p = 0; p < std::min(e.left.size(), e.right.size()); ++p)
+      entries += static_cast<Wide>(size_of(e.left[p])) * size_of(e.right[p]);
+    if (entries == 0) continue;
+    const Wide k = static_cast<Wide>(e.left.size()) * (kIsComplex<T> ? 2 : 1);
+    const Wide lost = static_cast<Wide>(a.most) * b.sum + static_cast<Wide>(b.most) * a.sum;
+    const int bits = static_cast<int>(std::ceil(std::log2(static_cast<double>(lost / (k * u * entries)))));
+    const int width = std::numeric_limits<RealOf<T>>::digits + std::max(a.spread(), b.spread());
+    worst.bits = std::max(worst.bits, std::clamp(bits, 1, width));
+  }
   return worst;
 }
 

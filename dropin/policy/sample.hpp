@@ -35,6 +35,18 @@ struct Allowance {
 /// Of epilogues: products with alpha and beta are rounded, and their sum.
 inline constexpr double kEpilogueRoundings = 4;
 
+/// What the lines of a product ask for.
+struct Needs {
+  int spread_a = 0;  ///< exponents between the largest and the smallest number of a row of op(A) that is not 0
+  int spread_b = 0;  ///< likewise of a column of op(B)
+  /// Binary digits that both lines must keep below their largest number, for their products to be within the bound of a
+  /// native one: with rows cut at 2^-t of their largest numbers,
+  ///   |error| <= 2^-t (max|a| sum|b| + max|b| sum|a|), which must not exceed k u sum|a||b| (2 k for a complex product).
+  /// At most a line's width in bits, beyond which nothing is cut.
+  int bits = 0;
+  bool has_nonfinite = false;
+};
+
 template <class T>
 class Sample {
  public:
@@ -48,6 +60,9 @@ class Sample {
   /// result is expected and C holds none; -1 if there is no element, or all expected ones are Inf or NaN.
   [[nodiscard]] double worst_ratio(const ReadLine<T>& read,
                                    const std::function<Allowance(std::int64_t i, std::int64_t j)>& allowance) const;
+
+  /// The most of all elements; of trsm only the spread of A.
+  [[nodiscard]] Needs needs() const;
 
  private:
   /// C(i, j) = alpha left . right + second_alpha second_left . second_right + beta before; of trsm the residual of

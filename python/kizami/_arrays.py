@@ -291,6 +291,10 @@ def as_array(x: Any, name: str) -> tuple[Any, ArrayLibrary]:
     library = library_of(x)
     if library is not None and not isinstance(library, NumPy):
         return x, library
+    if x is None:
+        raise DTypeError(f"{name} is None, must be an array")
+    if type(x).__module__.startswith(("scipy.sparse", "cupyx.scipy.sparse", "sparse.")):
+        raise DTypeError(f"{name} is a sparse matrix ({type(x).__module__}.{type(x).__name__}), must be dense: use {name}.toarray()")
     if isinstance(x, np.ma.MaskedArray):
         raise DTypeError(f"{name} is a masked array, whose mask a product would lose: use {name}.filled(value)")
     return np.asarray(x), NumPy()

@@ -8,6 +8,7 @@ multiply (`multiply`). Host and device differ in one call.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
 import numbers
 from collections.abc import Sequence
@@ -22,6 +23,9 @@ from kizami._outcome import Outcome, outcome_of
 from kizami._policy import Policy, core_policy, policy_of
 from kizami._prepared import Prepared
 from kizami._progress import ProgressCallback, callback_of, groups
+
+#: Debug: a line for each call, of what was planned.
+_logger = logging.getLogger("kizami")
 
 #: Any array: of NumPy, PyTorch, CuPy, JAX, another library of the array API, or what numpy.asarray takes.
 Array: TypeAlias = Any
@@ -84,7 +88,9 @@ def _operand(x: Any, name: str, op: str) -> _Operand:
     array, library = _arrays.as_array(x, name)
     dtype = library.dtype_name(array, name)
     if dtype not in _arrays.DTYPES:
-        raise DTypeError(f"{name} is of type {dtype}, must be one of {', '.join(_arrays.DTYPES)}")
+        is_number = dtype.startswith(("int", "uint", "bool", "float16", "bfloat16"))
+        advice = f"; use {name}.astype('float64')" if is_number and hasattr(array, "astype") else ""
+        raise DTypeError(f"{name} is of type {dtype}, must be one of {', '.join(_arrays.DTYPES)}{advice}")
     shape = _arrays.shape_of(array, name)
     if not shape:
         raise InvalidArgumentError(f"{name} has shape (), must have at least one axis")
@@ -216,6 +222,9 @@ def multiply(alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: str, trans_
         for _ in groups(geometry.num_products, geometry.num_products, callback):
             products = _core.run_on_device(**call, device=number, stream=library.stream(number), wants_outcomes=want_outcome,
                                            waits=library.waits)
+    if _logger.isEnabledFor(logging.DEBUG):
+        _logger.debug("%s x (%d x %d) by (%d x %d) of %s on %s: %s", geometry.num_products, geometry.m, geometry.k, geometry.k,
+                      geometry.n, leader.dtype, leader.device, plan.explain().partition("\n")[0])
     result = target.finished()
     return result, outcome_of(products, bool(geometry.batch)) if want_outcome else None
 

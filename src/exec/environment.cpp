@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "base/default_threads.hpp"
 #include "base/fork_safe.hpp"
-#include "base/thread_pool.hpp"
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/cpu_simd/cpu_simd.hpp"
 #include "engines/native/native_blas.hpp"
@@ -54,7 +54,7 @@ plan::Environment environment() {
   environment.float_engines = found.float_engines;
   environment.native_engine = &engines::native_blas_engine();
   environment.schemes = schemes();
-  environment.facts.num_threads = base::ThreadPool::hardware_threads();
+  environment.facts.num_threads = base::default_threads();
   return environment;
 }
 

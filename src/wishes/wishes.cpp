@@ -133,7 +133,9 @@ constexpr Wish kWishes[] = {
         "nonfinite", "NaN and Inf in operands are multiplied as BLAS does, or an error"),
     either<kNeverOrAllowed, &Policy::may_sync>("sync", "whether a call on a device may wait for what its elements say"),
     number<0, kMaxThreads, &Policy::threads>(
-        "threads", "threads of the processor; 0 is all that this process may use. Never changes a bit"),
+        "threads",
+        "threads of the processor; 0 is all that this process may use, but no more than KIZAMI_THREADS or, without it, "
+        "OMP_NUM_THREADS says. Never changes a bit"),
     {"workspace", Wish::Kind::kBytes,
      "limit of the scratch memory in bytes; 0 is the default of 1 GiB. Never changes a bit", workspace_values,
      set_workspace, get_workspace},

@@ -37,6 +37,32 @@ class CommandsTest(CliTest):
 
     def test_info(self):
         self.assertIn("cpu_ref", self.succeed("info"))
+        facts = json.loads(self.succeed("info", "--json"))
+        self.assertEqual("kizami " + facts["version"] + "\n", self.succeed("--version"))
+        self.assertGreaterEqual(int(facts["machine"]["threads"]), 1)
+        self.assertTrue(any("cpu_ref" in engine for engine in facts["machine"]["engine"]))
+        self.assertNotEqual(facts["device"] is None, "why_no_device" not in facts)
+
+    def test_threads_of_the_environment(self):
+        """OMP_NUM_THREADS, and KIZAMI_THREADS before it, limit what is asked for by nobody; never beyond the processors."""
+        def threads(**variables):
+            environment = {k: v for k, v in os.environ.items() if k not in ("KIZAMI_THREADS", "OMP_NUM_THREADS")}
+            return int(json.loads(self.succeed("info", "--json", env=environment | variables))["machine"]["threads"])
+        most = threads()
+        self.assertLessEqual(most, len(os.sched_getaffinity(0)))
+        self.assertEqual(threads(OMP_NUM_THREADS="1"), 1)
+        self.assertEqual(threads(KIZAMI_THREADS="1", OMP_NUM_THREADS="2"), 1)
+        self.assertEqual(threads(KIZAMI_THREADS="0", OMP_NUM_THREADS="1"), most)
+        self.assertEqual(threads(OMP_NUM_THREADS="30000"), most)
+
+    def test_help_of_variables(self):
+        text = self.succeed("help", "variables")
+        for name in ("KIZAMI_SUMMARY", "KIZAMI_REPORT", "OMP_NUM_THREADS"):
+            self.assertIn(name, text)
+
+    def test_help_of_each_command_has_examples(self):
+        for command in ("gemm", "plan", "check", "bench", "run", "audit", "info"):
+            self.assertIn("Examples:\n  kizami " + command, self.succeed("help", command))
 
     def test_plan(self):
         text = self.succeed("plan", 100, 200, 300)

@@ -5,6 +5,8 @@
 usage: preload_test.py LIBRARY CALLS LINKED_CALLS OWN_LINES
 CALLS: calls.cpp, linked with a BLAS; LINKED_CALLS: the same with the library before that BLAS; OWN_LINES: own_lines.cpp.
 """
+import ctypes.util
+import json
 import os
 import platform
 import re
@@ -12,12 +14,14 @@ import shutil
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 import command
 
 LIBRARY = CALLS = LINKED = OWN_LINES = None
 QEMU = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
 FORCED = {"KIZAMI_MIN_SIZE": "0"}
+BLAS = ctypes.util.find_library("blas") or ctypes.util.find_library("openblas")
 ALL_CALLS = 456  # of calls.cpp: 6 kinds of routines in all options, types and interfaces
 COMMON_CALLS = 396  # without gemm3m and gemmt
 
@@ -116,6 +120,63 @@ class PreloadTest(unittest.TestCase):
             self.assertEqual((done.status, done.errors, done.calls("emulated"), done.calls("native")), (0, "", 0, 1), done.out)
             self.assertRegex(done.summary, r"native: workspace limit = 1073741824 bytes \(the default\), must be >= [0-9]+ for "
                                            r"this shape.*; KIZAMI_WORKSPACE sets the limit")
+
+    def test_an_unknown_variable_is_one_line_and_changes_nothing(self):
+        done = run("contract", KIZAMI_ACCURCY="bits=30", **FORCED)
+        self.assertEqual((done.status, done.calls("emulated")), (0, 8))
+        self.assertEqual(done.errors, "kizami: the variable KIZAMI_ACCURCY is unknown and has no effect; did you mean KIZAMI_ACCURACY?\n")
+
+    def test_a_summary_in_lines_of_json(self):
+        done = run("contract", KIZAMI_SUMMARY="calls.jsonl", **FORCED)
+        process, *calls = [json.loads(line) for line in done.files["calls.jsonl"].splitlines()]
+        self.assertEqual((process["event"], process["library"], process["complete"], process["emulated"], process["native"]),
+                         ("process", "libkizami_blas.so", True, 8, 0))
+        self.assertEqual(sum(line["calls"] for line in calls), 8)
+        plain = {line["routine"]: line for line in calls if line["k"] == 40}
+        self.assertEqual((plain["dgemm_"]["m"], plain["dgemm_"]["answer"], plain["dgemm_"]["gauge"]), (40, "ozaki2", "entry"))
+
+    def test_a_report_is_there_after_a_kill(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # The child of the shell is complete, the shell itself is not: it made no calls, and lists what it had loaded.
+            command.run(["sh", "-c", f"{CALLS} contract plain 20; kill -KILL $$"], preload=LIBRARY, KIZAMI_REPORT=folder, **FORCED)
+            lines = [json.loads(line) for path in Path(folder).glob("*.jsonl") for line in path.read_text().splitlines()]
+            processes = sorted((x for x in lines if x["event"] == "process"), key=lambda x: x["complete"])
+            self.assertEqual([(x["complete"], x["emulated"]) for x in processes], [(False, 0), (True, 8)])
+            self.assertTrue(any("libc.so" in path for path in processes[0]["objects"]))
+            self.assertFalse(list(Path(folder).glob("*.tmp")))
+
+    def test_a_report_that_cannot_be_written_is_said_once(self):
+        done = run("contract", KIZAMI_REPORT="/nowhere", **FORCED)
+        self.assertEqual((done.status, done.calls("emulated")), (0, 8))
+        self.assertEqual(done.errors, "kizami: KIZAMI_REPORT = '/nowhere': No such file or directory; there is no report\n")
+
+    def test_an_audit_needs_a_report(self):
+        done = run("contract", KIZAMI_AUDIT="1")
+        self.assertIn("KIZAMI_AUDIT = '1' needs a folder in KIZAMI_REPORT", done.errors)
+
+    def test_omp_num_threads_limits_threads(self):
+        # The threads of the process when it ends, those of the native library beside them.
+        counts = {}
+        for name, variables in (("one", {"OMP_NUM_THREADS": "1"}), ("own", {"OMP_NUM_THREADS": "1", "KIZAMI_THREADS": "2"})):
+            done = command.run([sys.executable, "-c", f"""
+import ctypes, os
+library = ctypes.CDLL({LIBRARY!r})
+blas = ctypes.CDLL(None)
+n = ctypes.c_int(300)
+one = ctypes.c_double(1)
+a = (ctypes.c_double * 90000)(*[1 + i % 7 for i in range(90000)])
+c = (ctypes.c_double * 90000)()
+before = len(os.listdir("/proc/self/task"))
+r = ctypes.byref
+blas.dgemm_(b"N", b"N", r(n), r(n), r(n), r(one), a, r(n), a, r(n), r(one), c, r(n))
+print(len(os.listdir("/proc/self/task")) - before, c[0])
+"""], preload=f"{LIBRARY} {BLAS}", OPENBLAS_NUM_THREADS="1", **variables, **FORCED)
+            self.assertEqual((done.status, done.calls("emulated")), (0, 1), done.errors)
+            counts[name] = done.out.split()
+        self.assertEqual(counts["one"][0], "0")
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertEqual(counts["own"][0], "1")
+        self.assertEqual(counts["one"][1], counts["own"][1])
 
     def test_a_program_without_calls_prints_nothing(self):
         done = command.run(["true"], preload=LIBRARY, KIZAMI_ACCURACY="bits=99")

@@ -16,7 +16,7 @@ from exports import exported_by, foreign, needed_by, table_problems
 NAME = re.compile(r"cublas(Lt)?([SDCZ]?)(\w+?)(_v2)?(_64)?", re.ASCII)
 
 
-OUR_OWN = {"kizami_use_native", "kizami_workspaces"}
+OUR_OWN = {"kizami_use_native", "kizami_workspaces", *(f"kizami_dropin_{verb}" for verb in ("set", "get", "reset", "error"))}
 
 
 def problems_of(exported, declared, needed):

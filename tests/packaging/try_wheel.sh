@@ -21,6 +21,13 @@ while read -r name _ path _; do
     *) echo "$name comes from $path, must be in the wheel or promised by every system"; exit 1 ;;
   esac
 done < <(ldd "$module" | grep -v -e linux-vdso -e /lib64/ld-linux)
+for name in libkizami_blas.so libkizami_blas64.so; do
+  if [[ ! -f $(dirname "$module")/lib/$name ]]; then echo "the wheel lacks $name"; exit 1; fi
+done
+# The program of the wheel, with its libraries, on the NumPy of this environment.
+(cd "$work" && PATH=/usr/bin:/bin "$work/venv/bin/python" -m kizami run --min-size 0 --json run.jsonl -- "$work/venv/bin/python" -c \
+  'import numpy as np; a = np.ones((50, 50)); a @ (a + 1)')
+if ! grep -q '"answer":"ozaki2"' "$work/run.jsonl"; then echo "kizami run of the wheel saw no product"; exit 1; fi
 if grep -qF "$root/build" "$module"; then echo "the module names the build tree"; exit 1; fi
 if command -v dpkg-query >/dev/null; then "$python" "$root/tools/wheel_notices.py" --check "$wheel"; fi
 cd "$work"

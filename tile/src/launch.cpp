@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/default_threads.hpp"
 #include "base/parallel.hpp"
-#include "base/thread_pool.hpp"
 #include "tile/src/block_state.hpp"
 #include "tile/src/kernel_stack.hpp"
 
@@ -99,7 +99,7 @@ Status run_blocks(const char* kernel_text, BlockIndex grid, const LaunchOptions&
   const std::vector<std::int64_t> order = shuffled_blocks(count, options);
   Work work{grid, options, body, arguments, record, order, count};
 
-  const int threads = options.max_threads > 0 ? options.max_threads : base::ThreadPool::hardware_threads();
+  const int threads = options.max_threads > 0 ? options.max_threads : base::default_threads();
   const std::int64_t num_tasks = std::min<std::int64_t>(threads, count);
   base::parallel_for(num_tasks, threads, [&work](std::int64_t, int) {
     // A thread without a kernel stack leaves its blocks to the others.

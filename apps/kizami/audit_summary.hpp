@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What an audit has seen, by place and routine, and in words.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace kizami::cli {
+
+struct AuditShape {
+  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t calls = 0;
+  double seconds = 0;
+};
+
+/// The calls of one routine from one place.
+struct AuditSite {
+  std::string site;     ///< "libsolver.so:update"
+  std::string offset;   ///< in that file, for addr2line
+  std::string routine;  ///< "dgemm_"
+  std::int64_t calls = 0;
+  double seconds = 0;
+  double gflop = 0;  ///< 10^9 multiplications and additions
+  std::int64_t samples = 0;
+  int spread_a = 0, spread_b = 0, bits = 0;
+  bool has_nonfinite = false;
+  double error_over_bound = -1;    ///< of the worst element; < 0: none was looked at
+  double compared_seconds = 0;     ///< of those shapes that have a prediction
+  double predicted_seconds = 0;    ///< of Kizami for these, at accuracy native
+  std::vector<AuditShape> shapes;  ///< the longest times first
+};
+
+struct AuditSummary {
+  std::vector<std::string> command;
+  std::string ended;
+  double seconds = 0;  ///< of the whole run
+  std::int64_t processes = 0, cut = 0;
+  std::int64_t calls = 0;
+  double product_seconds = 0;  ///< summed over threads and processes
+  double process_seconds = 0;  ///< summed over the processes that called
+  double sampled_seconds = 0;
+  std::vector<AuditSite> sites;  ///< the longest times first
+  std::vector<std::string> ranks;
+  std::string why_no_calls;
+};
+
+[[nodiscard]] AuditSummary summarize(const std::vector<nlohmann::json>& lines, const std::vector<std::string>& command,
+                                     double seconds, const std::string& ended);
+
+/// How many times faster Kizami is predicted to be; 0: not known.
+[[nodiscard]] double gain_of(const AuditSite& site);
+
+[[nodiscard]] std::string audit_text(const AuditSummary& summary);
+/// Lines of the report, those of sites, and one of the run.
+[[nodiscard]] std::string audit_json(const AuditSummary& summary, const std::vector<nlohmann::json>& lines);
+/// Rules for `kizami run --rules`: the places where a gain is predicted; a comment where there is none.
+[[nodiscard]] std::string audit_rules(const AuditSummary& summary);
+
+}  // namespace kizami::cli

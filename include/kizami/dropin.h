@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The policy of a drop-in library (docs/dropin.md), read and changed while the program runs. The functions are in
+ * libkizami_blas.so, libkizami_blas64.so and libkizami_cublas.so, not in libkizami.so: a program that need not be under
+ * one of them looks for them with dlsym(RTLD_DEFAULT, "kizami_dropin_set"). Where several are preloaded, a change goes
+ * to all of them, and the first one answers what is read.
+ *
+ * Keys and values are those of rules: those of `kizami help policy` but sync, and min_size, own_lines, learned, log.
+ * What is set for the calling thread holds for its calls, before what is set for the process; both hold before rules,
+ * and these before the environment. A call that has begun is not changed. Safe to call from any thread.
+ */
+#ifndef KIZAMI_DROPIN_H
+#define KIZAMI_DROPIN_H
+
+#include <stddef.h>
+
+#include "kizami/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { KIZAMI_DROPIN_PROCESS = 0, KIZAMI_DROPIN_THREAD = 1 };
+
+/* A null value forgets what was set for that key and scope.
+ * 0: done. 1: nothing was changed, and kizami_dropin_error() says why: an unknown scope, key or value; a value that does
+ * not go with another one; an environment that was not understood; no memory; or too many policies were made. */
+KIZAMI_API int kizami_dropin_set(int scope, const char* key, const char* value);
+
+/* Forgets what was set for that scope. 0: done; 1: an unknown scope. */
+KIZAMI_API int kizami_dropin_reset(int scope);
+
+/* Writes the value that holds for the calling thread where no rule says otherwise, with a 0 at its end, as much as there
+ * is room for. Returns its length, which may exceed the room; -1: the key is unknown. */
+KIZAMI_API int kizami_dropin_get(const char* key, char* value, size_t room);
+
+/* Why the last such call of this thread failed; never null. */
+KIZAMI_API const char* kizami_dropin_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Which of some names somebody meant who typed another one.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+namespace kizami {
+
+/// The fewest insertions, deletions, replacements and exchanges of neighbours that make one text the other (the optimal
+/// string alignment distance).
+[[nodiscard]] inline std::size_t edit_distance(std::string_view x, std::string_view y) {
+  std::vector<std::size_t> before_last(y.size() + 1);
+  std::vector<std::size_t> last(y.size() + 1);
+  std::vector<std::size_t> row(y.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= x.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= y.size(); ++j) {
+      const std::size_t other = x[i - 1] == y[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + other});
+      if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1])
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    before_last.swap(last);
+    last.swap(row);
+  }
+  return last[y.size()];
+}
+
+/// The first of the nearest names; empty if more than a third of the text would have to change.
+template <class Names>
+[[nodiscard]] std::string_view nearest_name(std::string_view text, const Names& names) {
+  std::string_view nearest;
+  std::size_t least = text.size() / 3 + 1;
+  for (const std::string_view name : names) {
+    const std::size_t distance = edit_distance(text, name);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = name;
+  }
+  return nearest;
+}
+
+}  // namespace kizami

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""kizami run and kizami audit: what they say of programs, and that programs are what they were.
+
+usage: run_test.py KIZAMI CALLS
+CALLS: calls.cpp, linked with a BLAS.
+"""
+import html.parser
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+KIZAMI = CALLS = None
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+ALL_CALLS = 456  # of calls.cpp, as preload_test.py has it
+TILE = """
+#include <stdio.h>
+void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*,
+            const int*, const double*, double*, const int*);
+int main(void) {
+  static double a[64 * 64], b[64 * 64], c[64 * 64];
+  const int n = 64;
+  const double one = 1, zero = 0;
+  for (int i = 0; i < n * n; ++i) a[i] = 1 + i % 7, b[i] = 1.0 / (1 + i % 11);
+  for (int i = 0; i < 20; ++i) dgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  printf("%.17g\\n", c[5]);
+  return 0;
+}
+"""
+# A library of one routine, whose results are off by a part in 1000.
+WRONG_BLAS = """
+void dgemm_(const char* p, const char* q, const int* m, const int* n, const int* k, const double* alpha, const double* a,
+            const int* lda, const double* b, const int* ldb, const double* beta, double* c, const int* ldc) {
+  for (int j = 0; j < *n; ++j)
+    for (int i = 0; i < *m; ++i) {
+      double sum = 0;
+      for (int l = 0; l < *k; ++l) sum += a[i + l * *lda] * b[l + j * *ldb];
+      c[i + j * *ldc] = *alpha * sum * 1.001 + (*beta == 0 ? 0 : *beta * c[i + j * *ldc]);
+    }
+}
+"""
+
+
+class Page(html.parser.HTMLParser):
+    """The tags of a page, and what it refers to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="kizami-run-")
+        self.addCleanup(scratch.cleanup)
+        self.dir = Path(scratch.name)
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("KIZAMI_", "LD_"))}
+        self.environment["TMPDIR"] = scratch.name
+
+    def start(self, *words, **variables):
+        return subprocess.run([str(w) for w in words], cwd=self.dir, env=self.environment | variables, capture_output=True,
+                              text=True, timeout=200)
+
+    def run_under(self, *words, **variables):
+        done = self.start(KIZAMI, *words, **variables)
+        self.assertFalse(list(self.dir.glob("kizami-report-*")), "a folder is left")
+        return done
+
+    def compiled(self, name, source, *flags):
+        if COMPILER is None:
+            self.skipTest("no C compiler")
+        (self.dir / f"{name}.c").write_text(source)
+        done = self.start(COMPILER, f"{name}.c", "-o", name, *flags)
+        if done.returncode != 0 and "-static" in flags:
+            self.skipTest("no static C library")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return f"./{name}"
+
+    def test_every_call_is_emulated_and_the_program_is_as_under_the_library(self):
+        library = Path(KIZAMI).resolve().parents[1] / "lib/libkizami_blas.so"
+        under = self.start(CALLS, "all", "plain", 40, LD_PRELOAD=str(library), KIZAMI_MIN_SIZE="0")
+        done = self.run_under("run", "--min-size", 0, "--json", "lines.jsonl", "--", CALLS, "all", "plain", 40)
+        self.assertEqual((done.returncode, done.stdout), (under.returncode, under.stdout))
+        self.assertRegex(done.stderr, rf"^kizami run: {ALL_CALLS} calls emulated, 0 native, in 1 process; .* exit status 0\n")
+        lines = [json.loads(line) for line in (self.dir / "lines.jsonl").read_text().splitlines()]
+        self.assertEqual(sum(x["calls"] for x in lines if x["event"] == "calls" and x["answer"] == "ozaki2"), ALL_CALLS)
+        self.assertEqual(lines[-1]["ended"], "exit status 0")
+
+    def test_wishes_reach_the_library(self):
+        done = self.run_under("run", "--scheme", "ozaki2", "--accuracy", "bits=20", "--threads", 1, "--json", "-", "--quiet", "--",
+                              CALLS, "contract", "plain", 40)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        bounds = [x["bound"] for x in lines if x["event"] == "calls" and x["answer"] == "ozaki2"]
+        self.assertTrue(max(bounds) == 9.53674e-07, bounds)  # 2^-20; products of inner size 0 have none
+
+    def test_the_exit_status_and_signals_are_those_of_the_program(self):
+        self.assertEqual(self.run_under("run", "--", "sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(self.run_under("run", "--", "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
+        self.assertEqual(self.run_under("audit", "--", "sh", "-c", "exit 7").returncode, 7)
+
+    def test_signals_are_passed_on(self):
+        process = subprocess.Popen([KIZAMI, "run", "--", "sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"],
+                                   env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        begin = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 9)
+        self.assertLess(time.monotonic() - begin, 30)
+
+    def test_what_cannot_be_started(self):
+        done = self.run_under("run", "--", "no-such-program")
+        self.assertEqual((done.returncode, done.stderr), (127, "kizami: error: no-such-program: no such program\n"))
+        (self.dir / "data").write_text("x")
+        done = self.run_under("run", "--", "./data")
+        self.assertEqual(done.returncode, 126)
+        self.assertIn("'./data' cannot be started: Permission denied", done.stderr)
+        for words in (("run",), ("run", "--"), ("audit",), ("run", "--quiet", "true")):
+            done = self.run_under(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertRegex(done.stderr, r"^kizami: error: [^\n]+\n$")
+
+    def test_options_that_mean_nothing_are_refused(self):
+        for words, says in ((("--acuracy", "bits=40"), "run has no option '--acuracy'; did you mean --accuracy?"),
+                            (("--accuracy", "correct"), "must be native or bits=N"),
+                            (("--before", "mkl"), "--before = 'mkl' is unknown; allowed: blas, cublas, all")):
+            done = self.run_under("run", *words, "--", "true")
+            self.assertEqual((done.returncode, says in done.stderr), (2, True), done.stderr)
+
+    def test_a_variable_that_is_none_is_said(self):
+        done = self.run_under("run", "--quiet", "--", "true", KIZAMI_ACCURCY="bits=30")
+        self.assertEqual(done.stderr, "kizami: note: the variable KIZAMI_ACCURCY is unknown and has no effect; did you mean "
+                                      "KIZAMI_ACCURACY?\n")
+
+    def reason(self, *words):
+        done = self.run_under("run", "--", *words)
+        self.assertRegex(done.stderr, r"^kizami run: 0 calls seen, because ")
+        return done.stderr
+
+    def test_no_calls_because_no_blas_is_loaded(self):
+        self.assertIn("no process had loaded a BLAS", self.reason("true"))
+
+    def test_no_calls_because_none_is_made(self):
+        self.assertRegex(self.reason(CALLS), r"lib\w*blas\S* was loaded, but no product of it was called by name")
+
+    def test_no_calls_because_the_program_is_static(self):
+        program = self.compiled("static", "int main(void) { return 0; }", "-static")
+        self.assertIn("static is linked statically", self.reason(program))
+
+    def test_no_calls_because_a_blas_is_linked_into_the_program(self):
+        program = self.compiled("own", "int called; void dgemm_(void) { called = 1; }\nint main(void) { dgemm_(); return 0; }")
+        self.assertIn("own has a BLAS linked into it", self.reason(program))
+
+    def test_no_calls_because_of_the_name(self):
+        program = self.compiled("named", "extern void dgemm_ilp64_(void) __attribute__((weak));\n"
+                                         "int main(void) { if (dgemm_ilp64_) dgemm_ilp64_(); return 0; }")
+        self.assertIn("named calls dgemm_ilp64_, a name that no drop-in library has", self.reason(program))
+
+    def test_forks_and_a_crash_are_counted(self):
+        done = self.run_under("run", "--min-size", 0, "--", CALLS, "child_exits", "plain", 20)
+        self.assertIn(f"{3 * ALL_CALLS} calls emulated", done.stderr)
+        done = self.run_under("run", "--min-size", 0, "--", "sh", "-c", f"{CALLS} contract plain 20; kill -SEGV $$")
+        self.assertEqual(done.returncode, -signal.SIGSEGV)
+        self.assertRegex(done.stderr, r"8 calls emulated, 0 native, in 2 processes; .* signal 11 \(Segmentation fault\)\n"
+                                      r"  1 process ended before the report was whole")
+
+    def test_an_audit_leaves_the_results_alone_and_finds_no_fault(self):
+        plain = self.start(CALLS, "common", "plain", 40)
+        done = self.run_under("audit", "--json", "a.jsonl", "--html", "a.html", "--rules", "a.rules", "--", CALLS, "common", "plain",
+                              40)
+        self.assertEqual((done.returncode, done.stdout), (0, plain.stdout), done.stderr)
+        lines = [json.loads(line) for line in (self.dir / "a.jsonl").read_text().splitlines()]
+        sites = [x for x in lines if x["event"] == "site"]
+        self.assertEqual(sum(x["calls"] for x in sites), 396)
+        ratios = [x["error_over_bound"] for x in sites if "error_over_bound" in x]
+        self.assertTrue(ratios and max(ratios) <= 1, ratios)
+        self.assertGreater(max(ratios), 0)
+        self.assertTrue(all(1 <= x["bits"] <= 53 + 64 for x in sites if x["samples"] > 0 and "trsm" not in x["routine"]))
+        page = Page((self.dir / "a.html").read_text())
+        self.assertEqual((page.tags.count("svg"), page.links), (3, []))
+        again = self.run_under("run", "--rules", "a.rules", "--", CALLS, "contract", "plain", 20)
+        self.assertIn("calls emulated", again.stderr)
+        self.assertNotIn("must be", again.stderr)
+
+    def test_an_audit_finds_a_library_that_is_wrong(self):
+        self.compiled("libwrong.so", WRONG_BLAS, "-shared", "-fPIC")
+        program = self.compiled("product", TILE, "./libwrong.so", "-Wl,-rpath,$ORIGIN")
+        plain = self.start(program).stdout
+        done = self.run_under("audit", "--json", "a.jsonl", "--", program)
+        self.assertEqual(done.stdout, plain)
+        site, = [x for x in map(json.loads, (self.dir / "a.jsonl").read_text().splitlines()) if x["event"] == "site"]
+        self.assertEqual((site["routine"], site["calls"]), ("dgemm_", 20))
+        self.assertGreater(site["error_over_bound"], 1e6)
+
+    def test_an_audit_of_a_program_without_products_says_why(self):
+        done = self.run_under("audit", "--html", "a.html", "--", "true")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("0 calls seen, because no process had loaded a BLAS", done.stderr)
+        self.assertIn("0 calls were seen", (self.dir / "a.html").read_text())
+
+
+if __name__ == "__main__":
+    KIZAMI, CALLS = (os.path.abspath(path) for path in sys.argv[1:3])
+    del sys.argv[1:3]
+    unittest.main()
