@@ -4,6 +4,7 @@
 //
 //   bench_gpu_slice_product --engine hopper --engine cublaslt --n 4096 --format bf16 --windows 4
 //
+// --added: all windows in one plane of sums, as EF of ozaki1 adds those of an anti-diagonal; INT8 alone.
 // TOPS = 2 n^2 k windows / time: "call", the median of single launches between two events, each after a pause in which
 // the device cools; "burst", launches back to back between two events, over their number. Elements at random places are
 // compared with sums of integers. One JSON line a case on stdout.
@@ -80,16 +81,16 @@ __global__ void fill_digits(void* to, std::int64_t size, SliceFormat format, int
 }
 
 /// Elements at random places, by integers.
-__global__ void check_elements(const std::int32_t* c, std::int64_t n, std::int64_t k, int windows, int bits,
-                               std::uint64_t a_seed, std::uint64_t b_seed, int* num_wrong) {
+__global__ void check_elements(const std::int32_t* c, std::int64_t n, std::int64_t k, int windows, bool is_added,
+                               int bits, std::uint64_t a_seed, std::uint64_t b_seed, int* num_wrong) {
   const std::uint64_t h = bench::mix(blockIdx.x * blockDim.x + threadIdx.x);
   const auto size = static_cast<std::uint64_t>(n);
   const std::uint64_t i = (h >> 40) % size;
   const std::uint64_t j = (h >> 16) % size;
-  const std::uint64_t w = h % static_cast<std::uint64_t>(windows);
+  const std::uint64_t w = is_added ? 0 : h % static_cast<std::uint64_t>(windows);
   const auto terms = static_cast<std::uint64_t>(k);
   std::int64_t sum = 0;
-  for (std::uint64_t x = 0; x < terms; ++x) {
+  for (std::uint64_t x = 0; x < (is_added ? static_cast<std::uint64_t>(windows) : 1) * terms; ++x) {
     const std::uint64_t at = w * terms + x;
     sum += random_digit(a_seed + i * terms * static_cast<std::uint64_t>(windows) + at, bits) *
            random_digit(b_seed + j * terms * static_cast<std::uint64_t>(windows) + at, bits);
@@ -105,6 +106,7 @@ struct Options {
   std::string commit = "unknown";
   std::string json;
   int windows = 4;
+  bool is_added = false;
   int rounds = 7;
 };
 
@@ -137,7 +139,8 @@ Times measure(const product::Engine& engine, const product::DeviceFacts& facts, 
   product::ProductDesc desc;
   desc.m = desc.n = n;
   desc.k = k;
-  desc.num_products = desc.num_windows = options.windows;
+  desc.num_windows = options.windows;
+  desc.num_products = options.is_added ? 1 : options.windows;
   desc.epilogue = product::Epilogue::kStoreAcc;
   desc.a_row_stride = desc.b_row_stride = k * options.windows;
   desc.a_plane_stride = desc.b_plane_stride = n * desc.a_row_stride;
@@ -145,7 +148,8 @@ Times measure(const product::Engine& engine, const product::DeviceFacts& facts, 
   desc.c_plane_stride = n * n;
   desc.format = format.format;
   desc.exact_k = format.exact_k;
-  for (int w = 0; w < options.windows; ++w) desc.windows[static_cast<std::size_t>(w)] = {0, 0, w * k, w * k, k};
+  for (int w = 0; w < options.windows; ++w)
+    desc.windows[static_cast<std::size_t>(w)] = {0, 0, w * k, w * k, k, options.is_added && w > 0};
   const auto answer = engine.query(desc, facts);
   Times times;
   if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
@@ -173,7 +177,7 @@ Times measure(const product::Engine& engine, const product::DeviceFacts& facts, 
     check(engine.run(desc, offer, pointers, static_cast<std::byte*>(workspace), nullptr), "the product");
   };
   launch();
-  check_elements<<<4, 64>>>(c, n, k, options.windows, format.bits, kASeed, kBSeed, num_wrong);
+  check_elements<<<4, 64>>>(c, n, k, options.windows, options.is_added, format.bits, kASeed, kBSeed, num_wrong);
   check(cudaDeviceSynchronize(), "the product");
   times.is_right = *num_wrong == 0;
   cudaEvent_t begin = nullptr;
@@ -232,6 +236,7 @@ bool print_case(const std::string& engine, const product::DeviceFacts& facts, co
                              {"format", name},
                              {"bits", format.bits},
                              {"windows", options.windows},
+                             {"planes", options.is_added ? 1 : options.windows},
                              {"call_ms", times.call_ms},
                              {"tops", tera_ops / (1e-3 * times.call_ms)},
                              {"burst_tops", tera_ops / (1e-3 * times.burst_ms)},
@@ -269,6 +274,7 @@ void add_options(bench::Program& program, Options& options) {
       ->check(CLI::Range(128, 131072));
   program.add_option("--format", options.formats, "of slices; without it all")->check(CLI::IsMember(formats));
   program.add_option("--windows", options.windows, "products of a launch")->check(CLI::Range(1, product::kMaxWindows));
+  program.add_flag("--added", options.is_added, "the sums of all windows in one plane");
   program.add_option("--rounds", options.rounds, "launches timed")->check(CLI::Range(1, 1000));
   bench::add_json(program, options.json);
   bench::add_commit(program, options.commit);
