@@ -220,8 +220,8 @@ template <class T, int kWords>
 struct Fragment {
   static constexpr int kWarpBytes = 8 * device::Element<T>::kTerms * kWords * 32;  ///< of all lanes, in memory
   static constexpr int kTerms = device::Element<T>::kTerms;
-  static constexpr int kCount = kTerms * kWords;      ///< words of an element
-  static constexpr int kProducts = (kCount + 1) / 2;  ///< a missing word is zero
+  static constexpr int kCount = kTerms * kWords;                              ///< words of an element
+  static constexpr int kProducts = (kCount + 1) / 2;                          ///< a missing word is zero
   static constexpr int kProductBytes = 32 * static_cast<int>(sizeof(uint4));  ///< of all lanes and one product
   /// Products whose words fit in the place of the elements, and the bytes of the others.
   static constexpr int kInPlace = static_cast<int>(sizeof(T)) / 8;

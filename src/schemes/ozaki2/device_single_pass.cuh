@@ -203,8 +203,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
   const int begin = kBlockLength * part;
   if constexpr (kKeepsFragments<T, kWords>) {
     using F = Fragment<T, kWords>;
-    unsigned char* const rest =
-        panel + P::bytes(length) + warp / P::kWarpsPerLine * (length / 64) * F::kRestBytes;
+    unsigned char* const rest = panel + P::bytes(length) + warp / P::kWarpsPerLine * (length / 64) * F::kRestBytes;
     __syncwarp();
     for (int h = begin; h < end; h += kStep)
       convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), rest + h / 64 * F::kRestBytes, fragment_of);
