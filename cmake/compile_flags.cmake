@@ -18,7 +18,8 @@ endforeach()
 # their instruction set at run time). tools/check_flags.py reads compile_commands.json and fails when one of these slips.
 add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-math-errno>
                     $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>
-                    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)  # num/ uses std::array in device code
+                    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>  # num/ uses std::array in device code
+                    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fconstexpr-steps=100000000>)  # the constants of num/crt_table.cpp
 
 # Linked PRIVATE by every target of ours; never exported.
 add_library(kizami_warnings INTERFACE)
