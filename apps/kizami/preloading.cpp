@@ -73,7 +73,8 @@ std::string path_of_needed(const std::string& name) {
                                    "/usr/lib64", "/lib64", "/usr/local/lib", "/usr/lib"})
     folders.emplace_back(folder);
   for (const std::string& folder : folders) {
-    const std::string file = folder + "/" + name;
+    std::string file = folder;
+    file.append("/").append(name);
     if (fs::exists(file)) return file;
   }
   return {};
@@ -161,7 +162,8 @@ std::string find_program(const std::string& name) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::string folder = end == 0 ? "." : rest.substr(0, end);
     rest.erase(0, std::min(end + 1, rest.size()));
-    const std::string file = folder + "/" + name;
+    std::string file = folder;
+    file.append("/").append(name);
     if (access(file.c_str(), X_OK) == 0 && !fs::is_directory(file)) return file;
   }
   return {};
@@ -217,6 +219,7 @@ Started start_and_wait(const std::vector<std::string>& command, const std::strin
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0)
     throw Failure(ExitCode::kInternal, fmt::format("no pipe: {}", std::strerror(errno)));
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const auto begin = std::chrono::steady_clock::now();

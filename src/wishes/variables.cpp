@@ -83,6 +83,7 @@ std::vector<std::string> unknown_variables(const char* const* environment) {
     if (std::ranges::any_of(kOfTests, is_of_tests)) continue;
     const std::string_view nearest = nearest_name(name.substr(kPrefix.size()), [&] {
       std::vector<std::string_view> stems;
+      stems.reserve(names.size());
       for (const std::string& known : names) stems.push_back(std::string_view(known).substr(kPrefix.size()));
       return stems;
     }());
