@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "device/batch_buffers.hpp"
 #include "device/state.hpp"
 #include "gpu/batch_case.hpp"
 #include "gpu/device_case.hpp"

@@ -2,6 +2,7 @@
 #include "schemes/ec/device_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <variant>
 
