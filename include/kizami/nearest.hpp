@@ -2,6 +2,8 @@
 // Which of some names somebody meant who typed another one.
 #pragma once
 
+#include "kizami/cxx20.hpp"  // before all else
+
 #include <algorithm>
 #include <cstddef>
 #include <numeric>

@@ -4,6 +4,8 @@
 // and the manual page read this table.
 #pragma once
 
+#include "kizami/cxx20.hpp"  // before all else
+
 #include <span>
 #include <string>
 #include <string_view>

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/fork_safe.hpp"
 #include "model/embedded.hpp"
 
 namespace kizami::model {
@@ -205,15 +206,15 @@ Result<Device> parse_device(std::string_view text, std::string_view origin) {
 }
 
 const std::vector<Device>& known_devices() {
-  static const std::vector<Device> devices = [] {
+  static constinit base::MadeOnce<std::vector<Device>> devices;
+  return devices.get([] {
     std::vector<Device> out;
     for (const EmbeddedFile& file : embedded_devices()) {
       Result<Device> device = parse_device(file.text, file.name);
       if (device.ok()) out.push_back(std::move(device).value());  // a test finds those that are not
     }
     return out;
-  }();
-  return devices;
+  });
 }
 
 const Device* find_device(std::string_view name) {

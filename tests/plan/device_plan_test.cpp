@@ -247,12 +247,13 @@ TEST(DeviceBatch, HasTheNumericsOfOneProductAndItsWorkspaceForEachLane) {
         const std::size_t copies = has_device_arrays ? static_cast<std::size_t>(700 * 500 + 500 * 600 + 700 * 600) *
                                                            static_cast<std::size_t>(size_bytes(scalar))
                                                      : 0;
-        // C has 30 tiles of 128 x 128: eight products side by side, one after another where they share copies.
-        const std::size_t lanes =
-            has_device_arrays ? 1 : static_cast<std::size_t>(std::clamp<std::int64_t>(count, 1, 8));
+        // C has 30 tiles of 128 x 128: eight products side by side, if they fit; one after another where they share copies.
+        const auto lanes =
+            static_cast<std::size_t>(device::batch_lanes(shape, batch, schedule.product_bytes, SIZE_MAX));
+        EXPECT_EQ(lanes > 1, count > 1 && !has_device_arrays);
         EXPECT_GE(schedule.workspace_bytes, lanes * schedule.product_bytes + states + copies);
-        EXPECT_LE(schedule.workspace_bytes,
-                  lanes * schedule.product_bytes + states + copies + (lanes + 3) * base::Carver::kAlignment);
+        EXPECT_LE(schedule.workspace_bytes, lanes * (schedule.product_bytes + device::kWorkspaceAlignment) + states +
+                                                copies + 4 * base::Carver::kAlignment);
         EXPECT_DOUBLE_EQ(schedule.seconds, static_cast<double>(count) * one.value().schedule.seconds);
         EXPECT_EQ(explain(many.value()).find("batch") != std::string::npos, batch != Batch{});
       }

@@ -46,12 +46,9 @@ def wishes_page(program):
 
 
 def settings_of(root):
-    """The settings of the drop-in libraries that are no wishes, and those that stand in the environment only: by the sources that read them."""
+    """The settings of the drop-in libraries that are no wishes, and all variables that are none: by the tables of the sources."""
     own = re.findall(r'^    \{"(\w+)", \[\]\(Settings&', (root / "dropin/policy/settings.cpp").read_text(), re.M)
-    alone = set()
-    for folder in ("dropin", "src", "tile/src"):
-        for file in (root / folder).rglob("*.cpp"):
-            alone.update(re.findall(r'"(KIZAMI_[A-Z_]+[A-Z])"', file.read_text()))
+    alone = re.findall(r'^    \{"(KIZAMI_\w+)",', (root / "src/wishes/variables.cpp").read_text(), re.M)
     return own, sorted(alone)
 
 

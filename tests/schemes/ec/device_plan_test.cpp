@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/carver.hpp"
+#include "device/batch_buffers.hpp"
 #include "exec/schemes.hpp"
 #include "num/bounds.hpp"
 #include "plan/plan.hpp"
@@ -337,12 +338,21 @@ TEST_F(DeviceEcPlan, OfABatchIsThatOfOneProductManyTimes) {
   const plan::Plan many = planned(ec_policy(), shape, {500, false}).value();
   EXPECT_EQ(plan::numerics_hash(many), plan::numerics_hash(one));
   EXPECT_EQ(many.schedule.product_bytes, one.schedule.workspace_bytes);
-  EXPECT_GE(many.schedule.workspace_bytes, one.schedule.workspace_bytes + 500 * sizeof(device::DeviceState));
+  constexpr std::size_t kLanes = device::kMostBatchLanes;  // side by side: C is one tile
+  constexpr std::size_t kStates = 500 * sizeof(device::DeviceState);
+  EXPECT_GE(many.schedule.workspace_bytes, kLanes * one.schedule.workspace_bytes + kStates);
   EXPECT_LE(many.schedule.workspace_bytes,
-            one.schedule.workspace_bytes + 500 * sizeof(device::DeviceState) + 2 * base::Carver::kAlignment);
-  EXPECT_DOUBLE_EQ(many.schedule.seconds, 500 * one.schedule.seconds);
+            kLanes * (one.schedule.workspace_bytes + device::kWorkspaceAlignment) + kStates + base::Carver::kAlignment);
+  EXPECT_LT(many.schedule.seconds, 500 * one.schedule.seconds);
+  EXPECT_GT(many.schedule.seconds, 500 * one.schedule.seconds / static_cast<double>(kLanes));
   Policy limited = ec_policy();
   limited.workspace_limit_bytes = many.schedule.workspace_bytes - 1;
+  EXPECT_TRUE(planned(limited, shape, {500, false}).ok()) << "with a lane less";
+  limited.workspace_limit_bytes = device::device_batch_bytes(shape, {500, false}, one.schedule.workspace_bytes, 0);
+  const plan::Plan least = planned(limited, shape, {500, false}).value();
+  EXPECT_EQ(least.schedule.workspace_bytes, limited.workspace_limit_bytes);
+  EXPECT_DOUBLE_EQ(least.schedule.seconds, 500 * one.schedule.seconds) << "one after another";
+  --limited.workspace_limit_bytes;
   EXPECT_EQ(planned(limited, shape, {500, false}).status().code(), StatusCode::kWorkspaceTooSmall);
   EXPECT_TRUE(planned(limited, shape, {499, false}).ok());
 }
