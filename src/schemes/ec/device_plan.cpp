@@ -186,7 +186,8 @@ DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, st
 /// of 512, 768, 1024 and 1536 rows, columns and terms: 0.35, 0.59, 0.84, 0.97 (docs/adr/0034).
 [[nodiscard]] double share_side_by_side(const problem::Shape& shape, int lanes) {
   if (lanes == 1) return 1.0;
-  const double side = std::sqrt(static_cast<double>(shape.m) * static_cast<double>(shape.n)) / 128;
+  const double lines = static_cast<double>(shape.m) * (is_complex(shape.scalar) ? 2 : 1);
+  const double side = std::sqrt(lines * static_cast<double>(shape.n)) / 128;  // tiles along it
   return std::clamp(0.1225 * side - 0.14, 0.35, 0.97);
 }
 
