@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/cuda_status.hpp"
@@ -23,6 +24,12 @@ Status make_stream(SideStream& made) {
   const cudaError_t error = cudaEventCreateWithFlags(&made.event, cudaEventDisableTiming);
   if (error != cudaSuccess) static_cast<void>(cudaStreamDestroy(made.stream));
   return base::cuda_status(error, "an event");
+}
+
+/// What `main` gets next begins after what the side stream has.
+Status wait_for(const SideStream& side, cudaStream_t main) {
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaEventRecord(side.event, side.stream), "cudaEventRecord"));
+  return base::cuda_status(cudaStreamWaitEvent(main, side.event), "cudaStreamWaitEvent");
 }
 
 /// An idle stream of the device, or a new one.
@@ -63,11 +70,11 @@ Status SideStreams::fork(product::Queue main, int count) {
 }
 
 Status SideStreams::join() {
-  Status first;
+  std::optional<Status> refused;  // the first; the others are joined all the same
   for (const SideStream& side : streams_) {
-    Status status = base::cuda_status(cudaEventRecord(side.event, side.stream), "cudaEventRecord");
-    if (status.ok()) status = base::cuda_status(cudaStreamWaitEvent(main_, side.event), "cudaStreamWaitEvent");
-    if (first.ok()) first = std::move(status);
+    if (Status status = wait_for(side, main_); !status.ok() && !refused) {
+      static_cast<void>(refused.emplace(std::move(status)));  // nvcc: even of a reference nothing may be discarded
+    }
   }
   if (!streams_.empty()) {
     IdleStreams& idle = idle_streams.get();
@@ -76,7 +83,7 @@ Status SideStreams::join() {
     there.insert(there.end(), streams_.begin(), streams_.end());
     streams_.clear();
   }
-  return first;
+  return refused ? *std::move(refused) : Status{};
 }
 
 }  // namespace kizami::device
