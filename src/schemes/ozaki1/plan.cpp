@@ -267,7 +267,9 @@ product::ProductDesc slice_product(const plan::Plan& plan, int count, bool is_co
   desc.a_row_stride = desc.b_row_stride = slices.last().num_slices * stride;
   desc.a_plane_stride = desc.b_plane_stride = stride;
   desc.c_col_stride = desc.m;
-  desc.c_plane_stride = desc.n * desc.c_col_stride;
+  // Shapes that no memory holds are planned, too, before they are refused.
+  desc.c_plane_stride = static_cast<std::int64_t>(std::min<std::size_t>(
+      INT64_MAX, base::saturating_mul(static_cast<std::size_t>(desc.n), static_cast<std::size_t>(desc.c_col_stride))));
   return desc;
 }
 
