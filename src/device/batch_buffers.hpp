@@ -38,7 +38,7 @@ struct DeviceBatchBuffers {
 /// columns.
 [[nodiscard]] constexpr std::int64_t staged_line(std::int64_t cols) { return cols < 2 ? 2 : cols; }
 
-inline constexpr int kMostBatchLanes = 8;                              ///< beyond, the host enqueues no faster
+inline constexpr int kMostBatchLanes = 8;                              ///< more were not tried
 inline constexpr std::size_t kMostLaneBytes = std::size_t{256} << 20;  ///< of more than one lane together
 
 /// Products of the batch that are computed side by side in a workspace of so many bytes: as many as have 528 tiles of

@@ -183,7 +183,7 @@ DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, st
 }
 
 /// What a product takes beside others of its batch, of what it takes alone. Measured on an H200, batches of 64 products
-/// of 512, 768, 1024 and 1536 rows, columns and terms: 0.35, 0.59, 0.84, 0.97 (docs/adr/0034).
+/// of 512, 768 and 1024 rows, columns and terms: 0.35, 0.59, 0.84 (docs/adr/0034); a line through these.
 [[nodiscard]] double share_side_by_side(const problem::Shape& shape, int lanes) {
   if (lanes == 1) return 1.0;
   const double lines = static_cast<double>(shape.m) * (is_complex(shape.scalar) ? 2 : 1);

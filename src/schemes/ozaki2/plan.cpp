@@ -128,9 +128,10 @@ std::size_t plan_chunks(plan::Plan& plan) {
   const problem::Shape& shape = plan.shape;
   const bool is_default_limit = plan.policy.workspace_limit_bytes == 0;
   const bool is_device = plan::is_on_device(plan);
-  const std::size_t limit = !is_default_limit ? plan.policy.workspace_limit_bytes
-                            : is_device       ? plan.schedule.facts.memory_bytes / 4
-                                              : plan::kDefaultWorkspaceLimit;
+  const std::size_t wanted = plan.policy.workspace_limit_bytes;
+  const std::size_t limit = is_device           ? device::workspace_limit(wanted, plan.schedule.facts)
+                            : !is_default_limit ? wanted
+                                                : plan::kDefaultWorkspaceLimit;
   plan::Chunk& main = plan::edit_stage<Ozaki2Stage>(plan).chunk;
   plan::Chunk& certificate = plan::edit_stage<Ozaki2Stage>(plan).certificate;
   main = {shape.m, shape.n,
