@@ -29,9 +29,8 @@ struct ConvolutionParams : TileWalk {
   std::int32_t blocks;      ///< a pixel's of a group
   std::int32_t is_tf32;
   std::int32_t block_promotions;
-  Divider by_image;            ///< cells of an image
-  Divider by_row;              ///< cells of a row
-  std::int32_t rows_of_image;  ///< of cells
+  Divider by_image;  ///< cells of an image
+  Divider by_row;    ///< cells of a row
   const std::int32_t* image_scales;
   const std::int32_t* has_nonfinite;
   const std::int32_t* filter_scales;

@@ -100,7 +100,6 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   params.block_promotions = static_cast<std::int32_t>(sums.promotions_of_block);
   params.by_image = hopper::make_divider(static_cast<std::uint32_t>(c.cells()));
   params.by_row = hopper::make_divider(static_cast<std::uint32_t>(c.w.cells()));
-  params.rows_of_image = static_cast<std::int32_t>(c.h.cells());
   params.image_scales = c.image_scales;
   params.has_nonfinite = c.has_nonfinite;
   params.filter_scales = c.filter_scales;

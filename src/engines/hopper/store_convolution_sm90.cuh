@@ -158,52 +158,73 @@ struct FilterPlace {
   }
 };
 
-/// Stores kCells cells of plain images, along which a lane walks. Nothing here is looked up but the scales of images.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t exponent_bits(std::int32_t exponent) {
+  return static_cast<std::uint32_t>(exponent) << 23;
+}
+
+/// Where the outputs of a lane's cells are. The 8 lanes of a warp with the same cells share them out, and tell each other:
+/// a step of the store takes few instructions, for all of its steps run through the instruction cache once a tile.
+template <int kCells>
+class PlainCells {
+  static constexpr int kSteps = kCells / 4;  ///< cells of a lane
+  static constexpr int kLanes = 8;
+  static constexpr int kKnown = (kSteps + kLanes - 1) / kLanes;
+  std::int32_t offsets_[kKnown];  ///< elements from filter 0 of the first image; negative: no output
+  std::uint32_t powers_[kKnown];  ///< of two, of the image: bits of its exponent, modulo 2^32
+
+ public:
+  __device__ __forceinline__ PlainCells(const ConvolutionParams& params, const ConvolutionFactors& factors,
+                                        const FilterPlace& place, std::uint32_t lane) {
+    const product::TensorStrides& y = params.direct.y_strides;
+#pragma unroll
+    for (int k = 0; k < kKnown; ++k) {
+      const int step = k * kLanes + static_cast<int>(lane / 4);
+      const OutputPlace out = output_of(place.cell + step / 2 * 8 + step % 2, params);
+      offsets_[k] = -1;
+      powers_[k] = 0;
+      if (!out.is_there || step >= kSteps) continue;
+      offsets_[k] = static_cast<std::int32_t>((out.image - place.first_image) * y.image + out.row * y.row +
+                                              out.column * y.column);
+      powers_[k] = exponent_bits(factors.exponent - place.image_scale(params, out.image));
+    }
+  }
+  /// Of a lane's cell `step`, by all lanes at once.
+  [[nodiscard]] __device__ __forceinline__ std::int32_t offset(int step, std::uint32_t lane) const {
+    return __shfl_sync(kWholeWarp, offsets_[step / kLanes], step % kLanes * 4 + lane % 4);
+  }
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t power(int step, std::uint32_t lane) const {
+    return __shfl_sync(kWholeWarp, powers_[step / kLanes], step % kLanes * 4 + lane % 4);
+  }
+};
+
+/// Stores kCells cells of plain images, whose outputs lie within 2^31 elements.
 template <int kCells, bool kReadsY>
 __device__ __forceinline__ void store_plain_filters(const float (&d)[kCells / 2], const ConvolutionParams& params,
                                                     const ConvolutionFactors& factors, const FilterPlace& place) {
-  const int cells_of_row = static_cast<int>(params.by_row.divisor);
-  const int rows_of_image = params.rows_of_image;
-  int image = static_cast<int>(divide(static_cast<std::uint32_t>(place.cell), params.by_image));
-  int column = place.cell - image * static_cast<int>(params.by_image.divisor);
-  int row = static_cast<int>(divide(static_cast<std::uint32_t>(column), params.by_row));
-  column -= row * cells_of_row;
+  const std::uint32_t lane = threadIdx.x % 32;
+  const PlainCells<kCells> cells(params, factors, place, lane);
   const product::TensorStrides& y = params.direct.y_strides;
-  float* to = params.direct.y + image * y.image + row * y.row + column * y.column + place.filter * y.channel;
-  const std::int64_t to_other = 8 * y.channel;
-  const std::int64_t to_next_row = y.row - cells_of_row * y.column;
-  const std::int64_t to_next_image = y.image - rows_of_image * y.row;
-  const std::int32_t of_filters[2] = {place.is_kept(0) ? place.scales[0] : 0, place.is_kept(1) ? place.scales[1] : 0};
-  float powers[2];
-  const auto look_up = [&] {
-    const std::int32_t scale = image < params.direct.images ? place.image_scale(params, image) - factors.exponent : 0;
+  float* of_filters[2];
 #pragma unroll
-    for (int h = 0; h < 2; ++h) powers[h] = __int_as_float((127 - scale - of_filters[h]) << 23);
-  };
-  look_up();
+  for (int h = 0; h < 2; ++h) {
+    of_filters[h] = params.direct.y + place.first_image * y.image + (place.filter + 8 * h) * y.channel;
+    asm volatile("" : "+l"(of_filters[h]));  // keep it, instead of adding up in every step
+    __builtin_assume(__isGlobal(of_filters[h]));
+  }
+  std::uint32_t filter_powers[2];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) filter_powers[h] = exponent_bits(127 - (place.is_kept(h) ? place.scales[h] : 0));
 #pragma unroll
   for (int e = 0; e < kCells / 4; ++e) {
-    // Behind the last image there are rows, too: their cells are n or more.
-    const bool is_there =
-        row < params.direct.h.outputs && column < params.direct.w.outputs && image < params.direct.images;
+    const std::int32_t offset = cells.offset(e, lane);
+    const std::uint32_t power = cells.power(e, lane);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      if (!is_there || !place.is_kept(h)) continue;
-      const float out = __fmul_rn(__fmul_rn(factors.alpha, d[e / 2 * 4 + 2 * h + e % 2]), powers[h]);
-      float* const at = h == 0 ? to : to + to_other;
+      if (offset < 0 || !place.is_kept(h)) continue;
+      const float out =
+          __fmul_rn(__fmul_rn(factors.alpha, d[e / 2 * 4 + 2 * h + e % 2]), __uint_as_float(filter_powers[h] + power));
+      float* const at = of_filters[h] + offset;
       *at = kReadsY ? __fmaf_rn(factors.beta, *at, out) : out;
-    }
-    column += e % 2 == 0 ? 1 : 7;
-    to += (e % 2 == 0 ? 1 : 7) * y.column;
-    while (column >= cells_of_row) {
-      column -= cells_of_row;
-      to += to_next_row;
-      if (++row == rows_of_image) {
-        row = 0;
-        ++image;
-        to += to_next_image;
-        look_up();
-      }
     }
   }
 }
@@ -262,6 +283,7 @@ __device__ __forceinline__ void store_filters(const float (&d)[kCells / 2], cons
   bool is_plain = true;
   for (int image = place.first_image; image <= last; ++image)
     is_plain = is_plain && place.is_plain(params, factors.exponent, image);
+  is_plain = is_plain && (last - place.first_image + 1) * params.direct.y_strides.image <= INT32_MAX;
   if (!__all_sync(kWholeWarp, is_plain)) {
     store_any_filters<kCells>(d, params, factors, place, group);
   } else if (factors.beta != 0) {
