@@ -4,10 +4,9 @@
 // them; where cells are, a lane has a cell, and blocks are put together in shared memory. A CTA takes a filter.
 #include "convolution/device_split.hpp"
 
-#include <cooperative_groups.h>
-
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "base/cluster_sm90.cuh"
 #include "base/int_math.hpp"
@@ -27,6 +26,7 @@ using product::EcFormat;
 constexpr int kWarps = 8;
 constexpr int kThreads = 32 * kWarps;
 constexpr int kMostCluster = 8;
+constexpr int kRounds = 2;  ///< in which the CTAs of an image tell each other what they have seen: of a sample, of all
 constexpr int kCells = 32;  ///< of a unit
 constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 constexpr std::uint32_t kInfinity = 0x7F800000U;
@@ -68,6 +68,8 @@ struct Shared {
   std::uint32_t nonfinite[kWarps];
   std::uint32_t largest_of_cta;
   std::uint32_t nonfinite_of_cta;
+  alignas(16) uint4 told[kRounds][kMostCluster];  ///< what each CTA of the cluster has seen of an image
+  std::uint64_t all_told[kRounds];                ///< mbarriers of it
 };
 
 /// What has been seen of magnitudes: the largest finite one, and whether there are others.
@@ -82,6 +84,12 @@ struct Sight {
     } else {
       largest = max(largest, bits);
     }
+  }
+  __device__ void see(const float4& quad) {
+    see(quad.x);
+    see(quad.y);
+    see(quad.z);
+    see(quad.w);
   }
   /// Of all threads of the CTA, in shared memory.
   __device__ void combine(Shared& shared) const {
@@ -111,11 +119,7 @@ __device__ Sight look_at(const float* x, std::int64_t count, std::int64_t first,
     const auto* const quads = reinterpret_cast<const float4*>(x);
 #pragma unroll 4
     for (std::int64_t i = first; i < count / 4; i += step) {
-      const float4 quad = quads[i];
-      sight.see(quad.x);
-      sight.see(quad.y);
-      sight.see(quad.z);
-      sight.see(quad.w);
+      sight.see(quads[i]);
     }
   } else {
 #pragma unroll 4
@@ -129,12 +133,24 @@ template <EcFormat kFormat>
 __device__ Quad<kFormat> split(const float (&x)[4], const Scaling& scaling, Sight& sight) {
   const num::EcRangeLimits limits{};
   Glance<kFormat> glance(limits);
-  float y[4];
+  float y[4] = {x[0], x[1], x[2], x[3]};
+  std::uint32_t largest = 0;
 #pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    sight.see(x[e]);
-    const bool is_finite = (__float_as_uint(x[e]) & 0x7FFFFFFFU) < kInfinity;
-    y[e] = is_finite ? scaling.apply(x[e]) : 0.0F;
+  for (int e = 0; e < 4; ++e) largest = max(largest, __float_as_uint(x[e]) & 0x7FFFFFFFU);
+  if (largest < kInfinity) {
+    sight.largest = max(sight.largest, largest);
+  } else {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      sight.see(x[e]);
+      if ((__float_as_uint(x[e]) & 0x7FFFFFFFU) >= kInfinity) y[e] = 0;
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < 4; ++e) y[e] = scaling.most(y[e]);
+  if (scaling.needs_rest()) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) y[e] = scaling.rest(y[e]);
   }
   return ec::split_four<kFormat>(y, glance);
 }
@@ -177,44 +193,51 @@ __device__ Unit unit_at(const SplitJob& job, std::uint32_t index, int image, int
   return unit;
 }
 
+/// Four channels from `from` on, of which `left` are there.
+template <bool kIsAligned>
+__device__ float4 load_quad(const float* from, std::int32_t left) {
+  if constexpr (kIsAligned) {
+    return left > 0 ? *reinterpret_cast<const float4*>(from) : float4{};
+  } else {
+    return {left > 0 ? from[0] : 0.0F, left > 1 ? from[1] : 0.0F, left > 2 ? from[2] : 0.0F, left > 3 ? from[3] : 0.0F};
+  }
+}
+
 /// Channels are contiguous.
 template <EcFormat kFormat>
 __device__ void split_unit_by_channels(const SplitJob& job, const float* image, const Unit& unit, int lane,
                                        const Scaling& scaling, Sight& sight) {
   constexpr int kAtOnce = 32 / kQuads<kFormat>;  // cells
   const int quad = lane % kQuads<kFormat>;
-  const int left = unit.num_there - quad * 4;
-  float x[kQuads<kFormat>][4];
+  const int first = lane / kQuads<kFormat>;  // cell
+  const float* const from = image + unit.channel + quad * 4;
+  float4 x[kQuads<kFormat>];
+  const auto load = [&]<bool kIsAligned>(std::bool_constant<kIsAligned>) {
 #pragma unroll
-  for (int t = 0; t < kQuads<kFormat>; ++t) {
-    const std::int64_t source = __shfl_sync(kWholeWarp, unit.source, t * kAtOnce + lane / kQuads<kFormat>);
-    const float* const from = image + source + unit.channel + quad * 4;
-#pragma unroll
-    for (int e = 0; e < 4; ++e) x[t][e] = 0;
-    if (source < 0 || left <= 0) continue;
-    if (job.is_aligned != 0) {
-      const float4 loaded = *reinterpret_cast<const float4*>(from);
-      x[t][0] = loaded.x;
-      x[t][1] = loaded.y;
-      x[t][2] = loaded.z;
-      x[t][3] = loaded.w;
-    } else {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        if (e < left) x[t][e] = from[e];
-      }
+    for (int t = 0; t < kQuads<kFormat>; ++t) {
+      const std::int64_t source = __shfl_sync(kWholeWarp, unit.source, t * kAtOnce + first);
+      x[t] = load_quad<kIsAligned>(from + source, source < 0 ? 0 : unit.num_there - quad * 4);
     }
+  };
+  if (job.is_aligned != 0) {
+    load(std::true_type{});
+  } else {
+    load(std::false_type{});
   }
+  std::int8_t* to = job.images.planes + (unit.first + first) * job.pixel_bytes + unit.block * product::kEcBlockBytes +
+                    quad * kQuadBytes<kFormat>;
+  const std::int64_t step = kAtOnce * job.pixel_bytes;
+  const int left = job.cells - unit.cell - first;
 #pragma unroll
   for (int t = 0; t < kQuads<kFormat>; ++t) {
-    const int at = t * kAtOnce + lane / kQuads<kFormat>;
-    if (unit.cell + at >= job.cells) continue;
-    const Quad<kFormat> made = split<kFormat>(x[t], scaling, sight);
-    std::int8_t* const to = job.images.planes + (unit.first + at) * job.pixel_bytes +
-                            unit.block * product::kEcBlockBytes + quad * kQuadBytes<kFormat>;
+    const float four[4] = {x[t].x, x[t].y, x[t].z, x[t].w};
+    const Quad<kFormat> made = split<kFormat>(four, scaling, sight);
     using Bytes = typename Quad<kFormat>::Bytes;
-    *reinterpret_cast<Bytes*>(to) = made.hi;
-    *reinterpret_cast<Bytes*>(to + product::kEcBlockBytes / 2) = made.lo;
+    if (t * kAtOnce < left) {
+      *reinterpret_cast<Bytes*>(to) = made.hi;
+      *reinterpret_cast<Bytes*>(to + product::kEcBlockBytes / 2) = made.lo;
+    }
+    to += step;
   }
 }
 
@@ -266,18 +289,34 @@ __device__ Sight look_at_sample(const SplitJob& job, const float* image, int ran
   return sight;
 }
 
-/// What all CTAs of the cluster have seen.
-__device__ Sight of_cluster(const Sight& sight, const SplitJob& job, Shared& shared) {
-  const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
+/// The begin of the CTAs of an image. Behind it they may tell each other what they have seen.
+__device__ void meet(const SplitJob& job, Shared& shared) {
+  if (threadIdx.x == 0) {
+    for (std::uint64_t& barrier : shared.all_told) {
+      base::barrier_init(base::shared_address(&barrier), 1);
+      base::barrier_arrive_expect(base::shared_address(&barrier), job.cluster * sizeof(uint4));
+    }
+    base::barrier_init_fence();
+  }
+  __syncthreads();
+  base::cluster_arrive_relaxed();
+  base::cluster_wait();
+}
+
+/// What all CTAs of the cluster have seen. They send it as counted messages, for which no store to planes is waited for.
+__device__ Sight of_cluster(const Sight& sight, const SplitJob& job, int rank, int round, Shared& shared) {
   sight.combine(shared);
-  cluster.sync();
+  const std::uint32_t barrier = base::shared_address(&shared.all_told[round]);
+  if (static_cast<int>(threadIdx.x) < job.cluster) {
+    base::store_at(base::shared_address(&shared.told[round][rank]), barrier, threadIdx.x,
+                   make_uint4(shared.largest_of_cta, shared.nonfinite_of_cta, 0, 0));
+  }
+  base::barrier_wait(barrier, 0);
   Sight all;
   for (int other = 0; other < job.cluster; ++other) {
-    const Shared& theirs = *cluster.map_shared_rank(&shared, other);
-    all.largest = max(all.largest, theirs.largest_of_cta);
-    all.nonfinite |= theirs.nonfinite_of_cta;
+    all.largest = max(all.largest, shared.told[round][other].x);
+    all.nonfinite |= shared.told[round][other].y;
   }
-  cluster.sync();  // nobody reads ours any more
   return all;
 }
 
@@ -307,8 +346,11 @@ __device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* e
   const auto image = static_cast<int>(blockIdx.x / static_cast<unsigned>(job.cluster));
   const auto rank = static_cast<int>(blockIdx.x % static_cast<unsigned>(job.cluster));
   const float* const x = job.x + image * job.image_elements;
+  meet(job, shared);
+  base::follow_previous_kernel();
   Sight sample;
-  if (job.num_sampled > 0) sample = of_cluster(look_at_sample<kHasChannelsTogether>(job, x, rank), job, shared);
+  if (job.num_sampled > 0)
+    sample = of_cluster(look_at_sample<kHasChannelsTogether>(job, x, rank), job, rank, 0, shared);
   const std::int32_t of_sample = ec::scale_of<kFormat>(__uint_as_float(sample.largest));
   Sight all;
   if (sample.largest != 0) {
@@ -317,7 +359,7 @@ __device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* e
     all = look_at(x, job.image_elements, rank * kThreads + static_cast<int>(threadIdx.x),
                   std::int64_t{job.cluster} * kThreads);
   }
-  all = of_cluster(all, job, shared);
+  all = of_cluster(all, job, rank, 1, shared);
   const std::int32_t of_all = ec::scale_of<kFormat>(__uint_as_float(all.largest));
   const std::int32_t scale = image_scale(of_all, sample.largest != 0, of_sample);
   if (sample.largest == 0 || scale != of_sample - kSampleMargin)
@@ -367,11 +409,11 @@ __global__ void __launch_bounds__(kThreads, 4) split_convolution_smxx(const __gr
   __shared__ Shared shared;
   __shared__ alignas(16) std::uint8_t exchange[kHasChannelsTogether ? 16 : kWarps * kCells * kRowBytes];
   base::begin_in_cluster(&shared, sizeof shared);
-  base::follow_previous_kernel();
   if (blockIdx.x < job.image_ctas) {  // all CTAs of a cluster
     split_image<kFormat, kHasChannelsTogether>(job, shared, exchange);
     return;
   }
+  base::follow_previous_kernel();
   const std::int64_t filter = blockIdx.x - job.image_ctas;
   if (filter < job.num_filters) split_filter<kFormat>(job, filter, shared);
 }
@@ -415,9 +457,16 @@ Status device_split(const Plan& plan, const float* x, const ImageBuffers& images
   job.num_pixels = static_cast<std::int32_t>(s.height * s.width);
   job.width = static_cast<std::int32_t>(s.width);
   job.all_channels = static_cast<std::int32_t>(s.channels);
+  int device = 0;
+  int num_sms = 0;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "the current device"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
+                                           "the number of multiprocessors"));
   job.cluster = 1;
   constexpr std::int64_t kOfCta = 8192;  // elements: 32 a thread
-  while (images.planes != nullptr && job.cluster < kMostCluster && job.image_elements > job.cluster * kOfCta)
+  constexpr std::int64_t kCtasOfSm = 2;  // more clusters than find room at once leave most multiprocessors idle at last
+  while (images.planes != nullptr && job.cluster < kMostCluster && job.image_elements > job.cluster * kOfCta &&
+         2 * job.cluster * s.images <= kCtasOfSm * num_sms)
     job.cluster *= 2;
   const std::int64_t image_ctas = images.planes == nullptr ? 0 : s.images * job.cluster;
   const std::int64_t ctas = base::round_up(image_ctas + (w == nullptr ? 0 : s.filters), std::int64_t{job.cluster});
