@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A cluster takes an image. A sample of it gives the scale; where the largest of all elements, which are looked at while
-// they are split, turns out not to fit, the planes are made again with its own. A warp makes units of 32 cells by one block of channels. Where channels are contiguous in memory lanes have four of
-// them; where cells are, a lane has a cell, and blocks are put together in shared memory. A CTA takes a filter.
+// they are split, turns out not to fit, the planes are made again with its own. A warp makes units of 32 cells by one
+// block of channels. Where channels are contiguous in memory lanes have four of them; where cells are, a lane has a cell,
+// and blocks are put together in shared memory. CTAs take filters behind images, those without an image first.
 #include "convolution/device_split.hpp"
 
 #include <algorithm>
@@ -23,8 +24,10 @@ using ec::Quad;
 using ec::Scaling;
 using product::EcFormat;
 
-constexpr int kWarps = 8;
-constexpr int kThreads = 32 * kWarps;
+constexpr int kMostWarps = 16;
+/// Of a CTA; where cells are contiguous in memory each takes 4.5 KB of shared memory.
+template <bool kHasChannelsTogether>
+constexpr int kWarps = kHasChannelsTogether ? kMostWarps : 8;
 constexpr int kMostCluster = 8;
 constexpr int kRounds = 2;  ///< in which the CTAs of an image tell each other what they have seen: of a sample, of all
 constexpr int kCells = 32;  ///< of a unit
@@ -64,8 +67,8 @@ struct SplitJob {
 };
 
 struct Shared {
-  std::uint32_t largest[kWarps];  ///< of what each warp has seen: bits of finite magnitudes
-  std::uint32_t nonfinite[kWarps];
+  std::uint32_t largest[kMostWarps];  ///< of what each warp has seen: bits of finite magnitudes
+  std::uint32_t nonfinite[kMostWarps];
   std::uint32_t largest_of_cta;
   std::uint32_t nonfinite_of_cta;
   alignas(16) uint4 told[kRounds][kMostCluster];  ///< what each CTA of the cluster has seen of an image
@@ -101,7 +104,7 @@ struct Sight {
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-      for (int warp = 1; warp < kWarps; ++warp) {
+      for (unsigned warp = 1; warp < blockDim.x / 32; ++warp) {
         shared.largest[0] = max(shared.largest[0], shared.largest[warp]);
         shared.nonfinite[0] |= shared.nonfinite[warp];
       }
@@ -277,6 +280,7 @@ template <bool kHasChannelsTogether>
 __device__ Sight look_at_sample(const SplitJob& job, const float* image, int rank) {
   Sight sight;
   const int count = job.num_sampled * job.all_channels;
+  constexpr int kThreads = 32 * kWarps<kHasChannelsTogether>;
 #pragma unroll 1
   for (int at = rank * kThreads + static_cast<int>(threadIdx.x); at < count; at += job.cluster * kThreads) {
     const int channel = kHasChannelsTogether ? at % job.all_channels : at / job.num_sampled;
@@ -328,9 +332,10 @@ __device__ Sight split_units(const SplitJob& job, const float* x, int image, int
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   Sight sight;
+  constexpr int kOfCta = kWarps<kHasChannelsTogether>;
 #pragma unroll 1
-  for (auto u = static_cast<std::uint32_t>(rank * kWarps + warp); u < job.num_units;
-       u += static_cast<std::uint32_t>(job.cluster * kWarps)) {
+  for (auto u = static_cast<std::uint32_t>(rank * kOfCta + warp); u < job.num_units;
+       u += static_cast<std::uint32_t>(job.cluster * kOfCta)) {
     const Unit unit = unit_at(job, u, image, lane, kBlock<kFormat>);
     if constexpr (kHasChannelsTogether) {
       split_unit_by_channels<kFormat>(job, x, unit, lane, scaling, sight);
@@ -356,8 +361,8 @@ __device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* e
   if (sample.largest != 0) {
     all = split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, of_sample - kSampleMargin, exchange);
   } else {
-    all = look_at(x, job.image_elements, rank * kThreads + static_cast<int>(threadIdx.x),
-                  std::int64_t{job.cluster} * kThreads);
+    all = look_at(x, job.image_elements, rank * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x),
+                  std::int64_t{job.cluster} * blockDim.x);
   }
   all = of_cluster(all, job, rank, 1, shared);
   const std::int32_t of_all = ec::scale_of<kFormat>(__uint_as_float(all.largest));
@@ -373,7 +378,7 @@ __device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* e
 template <EcFormat kFormat>
 __device__ void split_filter(const SplitJob& job, std::int64_t filter, Shared& shared) {
   const float* const w = job.weights + filter * job.filter_elements;
-  look_at(w, job.filter_elements, threadIdx.x, kThreads).combine(shared);
+  look_at(w, job.filter_elements, threadIdx.x, blockDim.x).combine(shared);
   const bool is_skipped = shared.nonfinite_of_cta != 0;
   const std::int32_t scale =
       is_skipped ? num::kSkipLine : ec::scale_of<kFormat>(__uint_as_float(shared.largest_of_cta));
@@ -381,7 +386,7 @@ __device__ void split_filter(const SplitJob& job, std::int64_t filter, Shared& s
   const Scaling scaling(scale);
   const int quads = static_cast<int>(job.filter_bytes / product::kEcBlockBytes) * kQuads<kFormat>;
 #pragma unroll 2
-  for (int at = static_cast<int>(threadIdx.x); at < quads; at += kThreads) {
+  for (int at = static_cast<int>(threadIdx.x); at < quads; at += static_cast<int>(blockDim.x)) {
     const int block = at / kQuads<kFormat>;  // (row, block of channels, column)
     const int row_and_channels = block / job.w.filter;
     const int column = block - row_and_channels * job.w.filter;
@@ -405,17 +410,19 @@ __device__ void split_filter(const SplitJob& job, std::int64_t filter, Shared& s
 }
 
 template <EcFormat kFormat, bool kHasChannelsTogether>
-__global__ void __launch_bounds__(kThreads, 4) split_convolution_smxx(const __grid_constant__ SplitJob job) {
+__global__ void __launch_bounds__(32 * kWarps<kHasChannelsTogether>, 32 / kWarps<kHasChannelsTogether>)
+    split_convolution_smxx(const __grid_constant__ SplitJob job) {
   __shared__ Shared shared;
-  __shared__ alignas(16) std::uint8_t exchange[kHasChannelsTogether ? 16 : kWarps * kCells * kRowBytes];
+  __shared__ alignas(16) std::uint8_t exchange[kHasChannelsTogether ? 16 : kWarps<false> * kCells * kRowBytes];
   base::begin_in_cluster(&shared, sizeof shared);
   if (blockIdx.x < job.image_ctas) {  // all CTAs of a cluster
     split_image<kFormat, kHasChannelsTogether>(job, shared, exchange);
-    return;
+  } else {
+    base::follow_previous_kernel();
   }
-  base::follow_previous_kernel();
-  const std::int64_t filter = blockIdx.x - job.image_ctas;
-  if (filter < job.num_filters) split_filter<kFormat>(job, filter, shared);
+  for (auto filter = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x); filter < job.num_filters;
+       filter += gridDim.x)
+    split_filter<kFormat>(job, filter, shared);
 }
 
 template <EcFormat kFormat>
@@ -463,23 +470,24 @@ Status device_split(const Plan& plan, const float* x, const ImageBuffers& images
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
                                            "the number of multiprocessors"));
   job.cluster = 1;
-  constexpr std::int64_t kOfCta = 8192;  // elements: 32 a thread
+  constexpr std::int64_t kOfCta = 8192;  // elements
   constexpr std::int64_t kCtasOfSm = 2;  // more clusters than find room at once leave most multiprocessors idle at last
   while (images.planes != nullptr && job.cluster < kMostCluster && job.image_elements > job.cluster * kOfCta &&
          2 * job.cluster * s.images <= kCtasOfSm * num_sms)
     job.cluster *= 2;
   const std::int64_t image_ctas = images.planes == nullptr ? 0 : s.images * job.cluster;
-  const std::int64_t ctas = base::round_up(image_ctas + (w == nullptr ? 0 : s.filters), std::int64_t{job.cluster});
-  if (ctas > INT32_MAX) {
-    return {StatusCode::kInvalidArgument, "the split of " + std::to_string(s.images) + " images and " +
-                                              std::to_string(s.filters) + " filters needs " + std::to_string(ctas) +
-                                              " blocks, must be below 2^31"};
+  if (image_ctas > INT32_MAX) {
+    return {StatusCode::kInvalidArgument, "the split of " + std::to_string(s.images) + " images needs " +
+                                              std::to_string(image_ctas) + " blocks, must be below 2^31"};
   }
+  const std::int64_t filter_ctas = std::min<std::int64_t>(job.num_filters, kCtasOfSm * num_sms);
+  const std::int64_t ctas = std::max(image_ctas, base::round_up(filter_ctas, std::int64_t{job.cluster}));
   job.image_ctas = static_cast<unsigned>(image_ctas);
   const void* const kernel = plan.product.format == EcFormat::kF16 ? kernel_for<EcFormat::kF16>(s.layout)
                                                                    : kernel_for<EcFormat::kTf32>(s.layout);
+  const int warps = s.layout == ImageLayout::kNhwc ? kWarps<true> : kWarps<false>;
   return base::launch_overlapped_clusters("the split of images and filters", kernel, static_cast<unsigned>(ctas),
-                                          kThreads, job.cluster, 0, queue, &job);
+                                          32 * warps, job.cluster, 0, queue, &job);
 }
 
 }  // namespace kizami::convolution

@@ -50,7 +50,7 @@ struct ConvolutionTile {
   static constexpr int kSharedBytes = kAlignment + kRingBytes + kBarrierBytes;
 
   static_assert(kGroupI * kGroupJ * 2 == tile_i * tile_j);
-  static_assert(kPartI % 8 == 0 && kCopyJ % 8 == 0 && kStageBytes % kAlignment == 0, "whole groups of the swizzle");
+  static_assert(kPartI % 16 == 0 && kCopyJ % 8 == 0 && kStageBytes % kAlignment == 0, "whole groups of the swizzle");
   static_assert(kCopyJ + kExtraJ <= 256 && stages >= kPromoted);
   static_assert(kSharedBytes <= kMostSharedBytes);
 };
@@ -158,8 +158,13 @@ __device__ __forceinline__ void produce_cells(const ConvolutionParams& params, c
       }
 #pragma unroll
       for (int c = 0; c < F::kColumns; ++c) {
-        copy_box_to_all(to + c * F::kBytesA + part * F::kBlockK, params.a_map, full, kAll,
-                        (stage * F::kColumns + c) * F::kBlockK, place.i_first + part, place.plane);
+        const int k = (stage * F::kColumns + c) * F::kBlockK;
+        const std::uint32_t part_at = to + c * F::kBytesA + part * F::kBlockK;
+        if (!F::kHasCellRows && params.filter_step == 1) {
+          copy_box_to_all(part_at, params.a_map, full, kAll, k, 0, 0, (place.i_first + part) / 16, place.plane);
+        } else {
+          copy_box_to_all(part_at, params.a_map, full, kAll, k, place.i_first + part, place.plane);
+        }
       }
       ring.next();
       s += F::kColumns;
@@ -273,7 +278,7 @@ ConvolutionKernel convolution_kernel() {
   static_assert(F::kPromoted == product::ec_convolution_promoted_stages(form) &&
                 F::kColumns == product::traits_of(form).columns && F::kTileI == product::traits_of(form).tile_i &&
                 F::kTileJ == product::traits_of(form).tile_j);
-  return {reinterpret_cast<const void*>(&convolution_ec_sm90<F>), F::kSharedBytes};
+  return {reinterpret_cast<const void*>(&convolution_ec_sm90<F>), F::kSharedBytes, !F::kHasCellRows};
 }
 
 }  // namespace kizami::engines::hopper

@@ -34,6 +34,8 @@ struct ConvolutionParams : TileWalk {
   const std::int32_t* image_scales;
   const std::int32_t* has_nonfinite;
   const std::int32_t* filter_scales;
+  std::int32_t
+      filter_step;  ///< between both filters of a lane, of sums whose rows are filters: 8, or 1 as in encode_in_pairs()
   std::int32_t has_pairs;  ///< neighbouring filters are neighbours in memory, and pairs of them begin on 8 bytes
   product::DirectConvolution direct;
 };
@@ -57,6 +59,7 @@ struct ConvolutionParams : TileWalk {
 struct ConvolutionKernel {
   const void* kernel;
   std::size_t shared_bytes;
+  bool has_filter_rows;  ///< filters are rows of wgmma
 };
 
 /// Each in a unit of its own, for the time that they take to compile.

@@ -108,9 +108,13 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   params.has_pairs = y.channel == 1 && reinterpret_cast<std::uintptr_t>(c.direct.y) % 8 == 0 && y.image % 2 == 0 &&
                      y.row % 2 == 0 && y.column % 2 == 0 && c.filters % 2 == 0;
   const std::int64_t filter_bytes = c.filter_bytes();
-  KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(
-      {"the filters", c.filter_planes, c.filters, filter_bytes, filter_bytes, c.filters * filter_bytes, c.groups},
-      traits.tile_i / hopper::kConvolutionCluster, params.a_map));
+  const hopper::MapLines filters{"the filters", c.filter_planes,          c.filters, filter_bytes,
+                                 filter_bytes,  c.filters * filter_bytes, c.groups};
+  const int copied_filters = traits.tile_i / hopper::kConvolutionCluster;
+  const bool in_pairs = kernel.has_filter_rows && params.has_pairs != 0 && c.filters % 16 == 0;
+  params.filter_step = in_pairs ? 1 : 8;
+  KIZAMI_RETURN_IF_ERROR(in_pairs ? hopper::encode_in_pairs(filters, copied_filters, params.a_map)
+                                  : hopper::encode_in_order(filters, copied_filters, params.a_map));
   const std::int64_t pixel_bytes = c.pixel_bytes();
   const int extra = traits.columns > 1 ? product::kEcConvolutionMostShift : 0;
   KIZAMI_RETURN_IF_ERROR(

@@ -120,7 +120,7 @@ __device__ __forceinline__ void store_cells(const float (&d)[kTileI / 2], const 
 /// A lane's two filters, and the first of its cells, of sums whose rows are filters. Scales are loaded before the sums are
 /// made and looked at after, so that nothing waits for them.
 struct FilterPlace {
-  int filter;     ///< among those of all groups; the other one is 8 later
+  int filter;     ///< among those of all groups; the other one is filter_step later
   int num_there;  ///< of the two
   std::int32_t scales[2];
   int cell;
@@ -130,11 +130,12 @@ struct FilterPlace {
 
   __device__ __forceinline__ FilterPlace(const ConvolutionParams& params, int group, int i_first, int j_first,
                                          int thread) {
-    const int i = i_first + thread / 32 * 16 + thread % 32 / 4;
+    const int step = params.filter_step;
+    const int i = i_first + thread / 32 * 16 + thread % 32 / 4 * (step == 1 ? 2 : 1);
     filter = group * params.m + i;
-    num_there = i + 8 < params.m ? 2 : i < params.m ? 1 : 0;
+    num_there = i + step < params.m ? 2 : i < params.m ? 1 : 0;
 #pragma unroll
-    for (int h = 0; h < 2; ++h) scales[h] = h < num_there ? params.filter_scales[filter + 8 * h] : num::kSkipLine;
+    for (int h = 0; h < 2; ++h) scales[h] = h < num_there ? params.filter_scales[filter + step * h] : num::kSkipLine;
     cell = j_first + thread % 4 * 2;
     first_image = static_cast<int>(divide(static_cast<std::uint32_t>(min(j_first, params.n - 1)), params.by_image));
     scale_of_first = params.image_scales[first_image];
@@ -197,34 +198,57 @@ class PlainCells {
   }
 };
 
-/// Stores kCells cells of plain images, whose outputs lie within 2^31 elements.
-template <int kCells, bool kReadsY>
+/// Adds to what y has, or not.
+template <bool kReadsY>
+__device__ __forceinline__ void store_output(float* at, float out, float beta) {
+  *at = kReadsY ? __fmaf_rn(beta, *at, out) : out;
+}
+template <bool kReadsY>
+__device__ __forceinline__ void store_output(float2* at, float2 out, float beta) {
+  if constexpr (kReadsY) {
+    const float2 before = *at;
+    out = make_float2(__fmaf_rn(beta, before.x, out.x), __fmaf_rn(beta, before.y, out.y));
+  }
+  *at = out;
+}
+
+/// Stores kCells cells of plain images, whose outputs lie within 2^31 elements. With kHasPairs a lane's filters are
+/// neighbours in memory.
+template <int kCells, bool kHasPairs, bool kReadsY>
 __device__ __forceinline__ void store_plain_filters(const float (&d)[kCells / 2], const ConvolutionParams& params,
                                                     const ConvolutionFactors& factors, const FilterPlace& place) {
   const std::uint32_t lane = threadIdx.x % 32;
   const PlainCells<kCells> cells(params, factors, place, lane);
   const product::TensorStrides& y = params.direct.y_strides;
   float* of_filters[2];
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    of_filters[h] = params.direct.y + place.first_image * y.image + (place.filter + 8 * h) * y.channel;
-    asm volatile("" : "+l"(of_filters[h]));  // keep it, instead of adding up in every step
-    __builtin_assume(__isGlobal(of_filters[h]));
-  }
   std::uint32_t filter_powers[2];
 #pragma unroll
-  for (int h = 0; h < 2; ++h) filter_powers[h] = exponent_bits(127 - (place.is_kept(h) ? place.scales[h] : 0));
+  for (int h = 0; h < 2; ++h) {
+    of_filters[h] = params.direct.y + place.first_image * y.image + (place.filter + params.filter_step * h) * y.channel;
+    asm volatile("" : "+l"(of_filters[h]));  // keep it, instead of adding up in every step
+    __builtin_assume(__isGlobal(of_filters[h]));
+    filter_powers[h] = exponent_bits(127 - (place.is_kept(h) ? place.scales[h] : 0));
+  }
 #pragma unroll
   for (int e = 0; e < kCells / 4; ++e) {
     const std::int32_t offset = cells.offset(e, lane);
     const std::uint32_t power = cells.power(e, lane);
+    float out[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      if (offset < 0 || !place.is_kept(h)) continue;
-      const float out =
+      out[h] =
           __fmul_rn(__fmul_rn(factors.alpha, d[e / 2 * 4 + 2 * h + e % 2]), __uint_as_float(filter_powers[h] + power));
-      float* const at = of_filters[h] + offset;
-      *at = kReadsY ? __fmaf_rn(factors.beta, *at, out) : out;
+    }
+    if constexpr (kHasPairs) {
+      if (offset >= 0 && place.num_there > 0) {
+        store_output<kReadsY>(reinterpret_cast<float2*>(of_filters[0] + offset), make_float2(out[0], out[1]),
+                              factors.beta);
+      }
+    } else {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        if (offset >= 0 && place.is_kept(h)) store_output<kReadsY>(of_filters[h] + offset, out[h], factors.beta);
+      }
     }
   }
 }
@@ -242,8 +266,9 @@ template <int kCells>
     const bool is_direct = has_nonfinite_window(params, out, group);
     if (is_direct) direct |= 1U << e;
     for (int h = 0; h < place.num_there; ++h) {
-      if (is_direct || params.filter_scales[place.filter + 8 * h] == num::kSkipLine)
-        params.direct.write(out.image, out.row, out.column, place.filter + 8 * h);
+      const int filter = place.filter + params.filter_step * h;
+      if (is_direct || params.filter_scales[filter] == num::kSkipLine)
+        params.direct.write(out.image, out.row, out.column, filter);
     }
   }
   return direct;
@@ -264,7 +289,7 @@ __device__ __forceinline__ void store_any_filters(const float (&d)[kCells / 2], 
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       if (!place.is_kept(h)) continue;
-      float* const at = to + 8 * h * params.direct.y_strides.channel;
+      float* const at = to + params.filter_step * h * params.direct.y_strides.channel;
       const float value = factors.of(d[e / 2 * 4 + 2 * h + e % 2], of_image + place.scales[h]);
       *at = factors.beta != 0 ? __fmaf_rn(factors.beta, *at, value) : value;
     }
@@ -286,10 +311,16 @@ __device__ __forceinline__ void store_filters(const float (&d)[kCells / 2], cons
   is_plain = is_plain && (last - place.first_image + 1) * params.direct.y_strides.image <= INT32_MAX;
   if (!__all_sync(kWholeWarp, is_plain)) {
     store_any_filters<kCells>(d, params, factors, place, group);
+  } else if (params.filter_step == 1) {
+    if (factors.beta != 0) {
+      store_plain_filters<kCells, true, true>(d, params, factors, place);
+    } else {
+      store_plain_filters<kCells, true, false>(d, params, factors, place);
+    }
   } else if (factors.beta != 0) {
-    store_plain_filters<kCells, true>(d, params, factors, place);
+    store_plain_filters<kCells, false, true>(d, params, factors, place);
   } else {
-    store_plain_filters<kCells, false>(d, params, factors, place);
+    store_plain_filters<kCells, false, false>(d, params, factors, place);
   }
 }
 

@@ -32,4 +32,10 @@ struct MapLines {
 /// @status as encode_in_order()
 [[nodiscard]] Status encode_permuted(const MapLines& lines, TensorMapBits& map);
 
+/// {k, g, h, line / 16, plane} with line = 16 (line / 16) + 2 g + h: rows of wgmma of which a lane has neighbouring lines,
+/// for it has rows g and g + 8 of 16. Boxes of box_lines lines, a multiple of 16.
+/// @range  num_lines a multiple of 16
+/// @status as encode_in_order()
+[[nodiscard]] Status encode_in_pairs(const MapLines& lines, int box_lines, TensorMapBits& map);
+
 }  // namespace kizami::engines::hopper
