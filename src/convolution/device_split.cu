@@ -2,7 +2,7 @@
 // A cluster takes an image. A sample of it gives the scale; where the largest of all elements, which are looked at while
 // they are split, turns out not to fit, the planes are made again with its own. A warp makes units of 32 cells by one
 // block of channels. Where channels are contiguous in memory lanes have four of them; where cells are, a lane has a cell,
-// and blocks are put together in shared memory. CTAs take filters behind images, those without an image first.
+// and blocks are put together in shared memory. A CTA takes a filter.
 #include "convolution/device_split.hpp"
 
 #include <algorithm>
@@ -24,10 +24,9 @@ using ec::Quad;
 using ec::Scaling;
 using product::EcFormat;
 
-constexpr int kMostWarps = 16;
-/// Of a CTA; where cells are contiguous in memory each takes 4.5 KB of shared memory.
-template <bool kHasChannelsTogether>
-constexpr int kWarps = kHasChannelsTogether ? kMostWarps : 8;
+constexpr int kWarps = 8;
+constexpr int kThreads = 32 * kWarps;
+constexpr int kCtasOfSm = 4;
 constexpr int kMostCluster = 8;
 constexpr int kRounds = 2;  ///< in which the CTAs of an image tell each other what they have seen: of a sample, of all
 constexpr int kCells = 32;  ///< of a unit
@@ -67,8 +66,8 @@ struct SplitJob {
 };
 
 struct Shared {
-  std::uint32_t largest[kMostWarps];  ///< of what each warp has seen: bits of finite magnitudes
-  std::uint32_t nonfinite[kMostWarps];
+  std::uint32_t largest[kWarps];  ///< of what each warp has seen: bits of finite magnitudes
+  std::uint32_t nonfinite[kWarps];
   std::uint32_t largest_of_cta;
   std::uint32_t nonfinite_of_cta;
   alignas(16) uint4 told[kRounds][kMostCluster];  ///< what each CTA of the cluster has seen of an image
@@ -104,7 +103,7 @@ struct Sight {
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-      for (unsigned warp = 1; warp < blockDim.x / 32; ++warp) {
+      for (int warp = 1; warp < kWarps; ++warp) {
         shared.largest[0] = max(shared.largest[0], shared.largest[warp]);
         shared.nonfinite[0] |= shared.nonfinite[warp];
       }
@@ -206,20 +205,28 @@ __device__ float4 load_quad(const float* from, std::int32_t left) {
   }
 }
 
-/// Channels are contiguous.
+/// A unit whose elements are on their way.
 template <EcFormat kFormat>
-__device__ void split_unit_by_channels(const SplitJob& job, const float* image, const Unit& unit, int lane,
-                                       const Scaling& scaling, Sight& sight) {
+struct LoadedUnit {
+  Unit unit;
+  float x[kBlock<kFormat>];
+};
+
+/// Channels are contiguous: quads of them, kQuads to a block.
+template <EcFormat kFormat>
+__device__ void load_by_channels(const SplitJob& job, const float* image, int lane, LoadedUnit<kFormat>& loaded) {
   constexpr int kAtOnce = 32 / kQuads<kFormat>;  // cells
   const int quad = lane % kQuads<kFormat>;
-  const int first = lane / kQuads<kFormat>;  // cell
-  const float* const from = image + unit.channel + quad * 4;
-  float4 x[kQuads<kFormat>];
+  const float* const from = image + loaded.unit.channel + quad * 4;
   const auto load = [&]<bool kIsAligned>(std::bool_constant<kIsAligned>) {
 #pragma unroll
     for (int t = 0; t < kQuads<kFormat>; ++t) {
-      const std::int64_t source = __shfl_sync(kWholeWarp, unit.source, t * kAtOnce + first);
-      x[t] = load_quad<kIsAligned>(from + source, source < 0 ? 0 : unit.num_there - quad * 4);
+      const std::int64_t source = __shfl_sync(kWholeWarp, loaded.unit.source, t * kAtOnce + lane / kQuads<kFormat>);
+      const float4 four = load_quad<kIsAligned>(from + source, source < 0 ? 0 : loaded.unit.num_there - quad * 4);
+      loaded.x[4 * t] = four.x;
+      loaded.x[4 * t + 1] = four.y;
+      loaded.x[4 * t + 2] = four.z;
+      loaded.x[4 * t + 3] = four.w;
     }
   };
   if (job.is_aligned != 0) {
@@ -227,13 +234,20 @@ __device__ void split_unit_by_channels(const SplitJob& job, const float* image, 
   } else {
     load(std::false_type{});
   }
+}
+template <EcFormat kFormat>
+__device__ void split_by_channels(const SplitJob& job, const LoadedUnit<kFormat>& loaded, int lane,
+                                  const Scaling& scaling, Sight& sight) {
+  constexpr int kAtOnce = 32 / kQuads<kFormat>;  // cells
+  const int first = lane / kQuads<kFormat>;      // cell
+  const Unit& unit = loaded.unit;
   std::int8_t* to = job.images.planes + (unit.first + first) * job.pixel_bytes + unit.block * product::kEcBlockBytes +
-                    quad * kQuadBytes<kFormat>;
+                    lane % kQuads<kFormat> * kQuadBytes<kFormat>;
   const std::int64_t step = kAtOnce * job.pixel_bytes;
   const int left = job.cells - unit.cell - first;
 #pragma unroll
   for (int t = 0; t < kQuads<kFormat>; ++t) {
-    const float four[4] = {x[t].x, x[t].y, x[t].z, x[t].w};
+    const float four[4] = {loaded.x[4 * t], loaded.x[4 * t + 1], loaded.x[4 * t + 2], loaded.x[4 * t + 3]};
     const Quad<kFormat> made = split<kFormat>(four, scaling, sight);
     using Bytes = typename Quad<kFormat>::Bytes;
     if (t * kAtOnce < left) {
@@ -244,16 +258,21 @@ __device__ void split_unit_by_channels(const SplitJob& job, const float* image, 
   }
 }
 
-/// Cells are contiguous. @param exchange of this warp: kCells * kRowBytes
+/// Cells are contiguous: a lane has one, and all channels of the block.
 template <EcFormat kFormat>
-__device__ void split_unit_by_cells(const SplitJob& job, const float* image, const Unit& unit, int lane,
-                                    const Scaling& scaling, Sight& sight, std::uint8_t* exchange) {
-  float x[kBlock<kFormat>];
+__device__ void load_by_cells(const SplitJob& job, const float* image, LoadedUnit<kFormat>& loaded) {
+  const Unit& unit = loaded.unit;
   const float* const from = image + unit.source + unit.channel * job.x_strides.channel;
 #pragma unroll
-  for (int c = 0; c < kBlock<kFormat>; ++c) {
-    x[c] = unit.source >= 0 && c < unit.num_there ? from[c * job.x_strides.channel] : 0.0F;
-  }
+  for (int c = 0; c < kBlock<kFormat>; ++c)
+    loaded.x[c] = unit.source >= 0 && c < unit.num_there ? from[c * job.x_strides.channel] : 0.0F;
+}
+/// @param exchange of this warp: kCells * kRowBytes
+template <EcFormat kFormat>
+__device__ void split_by_cells(const SplitJob& job, const LoadedUnit<kFormat>& loaded, int lane, const Scaling& scaling,
+                               Sight& sight, std::uint8_t* exchange) {
+  const Unit& unit = loaded.unit;
+  const float(&x)[kBlock<kFormat>] = loaded.x;
   __syncwarp();  // the unit before has been read
   using Bytes = typename Quad<kFormat>::Bytes;
 #pragma unroll
@@ -280,7 +299,6 @@ template <bool kHasChannelsTogether>
 __device__ Sight look_at_sample(const SplitJob& job, const float* image, int rank) {
   Sight sight;
   const int count = job.num_sampled * job.all_channels;
-  constexpr int kThreads = 32 * kWarps<kHasChannelsTogether>;
 #pragma unroll 1
   for (int at = rank * kThreads + static_cast<int>(threadIdx.x); at < count; at += job.cluster * kThreads) {
     const int channel = kHasChannelsTogether ? at % job.all_channels : at / job.num_sampled;
@@ -324,23 +342,36 @@ __device__ Sight of_cluster(const Sight& sight, const SplitJob& job, int rank, i
   return all;
 }
 
-/// Makes this CTA's units of an image.
+/// Unit `index` of an image, whose elements this asks for.
+template <EcFormat kFormat, bool kHasChannelsTogether>
+__device__ void load_unit(const SplitJob& job, const float* x, std::uint32_t index, int image,
+                          LoadedUnit<kFormat>& loaded) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  loaded.unit = unit_at(job, index, image, lane, kBlock<kFormat>);
+  if constexpr (kHasChannelsTogether) {
+    load_by_channels<kFormat>(job, x, lane, loaded);
+  } else {
+    load_by_cells<kFormat>(job, x, loaded);
+  }
+}
+__device__ std::uint32_t first_unit(int rank) { return static_cast<std::uint32_t>(rank * kWarps) + threadIdx.x / 32; }
+
+/// Makes this CTA's units of an image. @param first the unit first_unit(), if it has been loaded
 template <EcFormat kFormat, bool kHasChannelsTogether>
 __device__ Sight split_units(const SplitJob& job, const float* x, int image, int rank, std::int32_t scale,
-                             std::uint8_t* exchange) {
+                             LoadedUnit<kFormat>& first, bool has_first, std::uint8_t* exchange) {
   const Scaling scaling(scale);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   Sight sight;
-  constexpr int kOfCta = kWarps<kHasChannelsTogether>;
 #pragma unroll 1
-  for (auto u = static_cast<std::uint32_t>(rank * kOfCta + warp); u < job.num_units;
-       u += static_cast<std::uint32_t>(job.cluster * kOfCta)) {
-    const Unit unit = unit_at(job, u, image, lane, kBlock<kFormat>);
+  for (std::uint32_t u = first_unit(rank); u < job.num_units; u += static_cast<std::uint32_t>(job.cluster * kWarps)) {
+    if (!has_first) load_unit<kFormat, kHasChannelsTogether>(job, x, u, image, first);
+    has_first = false;
     if constexpr (kHasChannelsTogether) {
-      split_unit_by_channels<kFormat>(job, x, unit, lane, scaling, sight);
+      split_by_channels<kFormat>(job, first, lane, scaling, sight);
     } else {
-      split_unit_by_cells<kFormat>(job, x, unit, lane, scaling, sight, exchange + warp * kCells * kRowBytes);
+      split_by_cells<kFormat>(job, first, lane, scaling, sight, exchange + warp * kCells * kRowBytes);
     }
   }
   return sight;
@@ -353,22 +384,27 @@ __device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* e
   const float* const x = job.x + image * job.image_elements;
   meet(job, shared);
   base::follow_previous_kernel();
+  // The first unit is on its way while the sample is looked at.
+  LoadedUnit<kFormat> first;
+  if (job.num_sampled > 0 && first_unit(rank) < job.num_units)
+    load_unit<kFormat, kHasChannelsTogether>(job, x, first_unit(rank), image, first);
   Sight sample;
   if (job.num_sampled > 0)
     sample = of_cluster(look_at_sample<kHasChannelsTogether>(job, x, rank), job, rank, 0, shared);
   const std::int32_t of_sample = ec::scale_of<kFormat>(__uint_as_float(sample.largest));
   Sight all;
   if (sample.largest != 0) {
-    all = split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, of_sample - kSampleMargin, exchange);
+    all = split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, of_sample - kSampleMargin, first, true,
+                                                     exchange);
   } else {
-    all = look_at(x, job.image_elements, rank * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x),
-                  std::int64_t{job.cluster} * blockDim.x);
+    all = look_at(x, job.image_elements, rank * kThreads + static_cast<int>(threadIdx.x),
+                  std::int64_t{job.cluster} * kThreads);
   }
   all = of_cluster(all, job, rank, 1, shared);
   const std::int32_t of_all = ec::scale_of<kFormat>(__uint_as_float(all.largest));
   const std::int32_t scale = image_scale(of_all, sample.largest != 0, of_sample);
   if (sample.largest == 0 || scale != of_sample - kSampleMargin)
-    split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, scale, exchange);
+    split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, scale, first, false, exchange);
   if (rank == 0 && threadIdx.x == 0) {
     job.images.scales[image] = scale;
     job.images.has_nonfinite[image] = static_cast<std::int32_t>(all.nonfinite);
@@ -378,7 +414,7 @@ __device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* e
 template <EcFormat kFormat>
 __device__ void split_filter(const SplitJob& job, std::int64_t filter, Shared& shared) {
   const float* const w = job.weights + filter * job.filter_elements;
-  look_at(w, job.filter_elements, threadIdx.x, blockDim.x).combine(shared);
+  look_at(w, job.filter_elements, threadIdx.x, kThreads).combine(shared);
   const bool is_skipped = shared.nonfinite_of_cta != 0;
   const std::int32_t scale =
       is_skipped ? num::kSkipLine : ec::scale_of<kFormat>(__uint_as_float(shared.largest_of_cta));
@@ -386,7 +422,7 @@ __device__ void split_filter(const SplitJob& job, std::int64_t filter, Shared& s
   const Scaling scaling(scale);
   const int quads = static_cast<int>(job.filter_bytes / product::kEcBlockBytes) * kQuads<kFormat>;
 #pragma unroll 2
-  for (int at = static_cast<int>(threadIdx.x); at < quads; at += static_cast<int>(blockDim.x)) {
+  for (int at = static_cast<int>(threadIdx.x); at < quads; at += kThreads) {
     const int block = at / kQuads<kFormat>;  // (row, block of channels, column)
     const int row_and_channels = block / job.w.filter;
     const int column = block - row_and_channels * job.w.filter;
@@ -410,19 +446,17 @@ __device__ void split_filter(const SplitJob& job, std::int64_t filter, Shared& s
 }
 
 template <EcFormat kFormat, bool kHasChannelsTogether>
-__global__ void __launch_bounds__(32 * kWarps<kHasChannelsTogether>, 32 / kWarps<kHasChannelsTogether>)
-    split_convolution_smxx(const __grid_constant__ SplitJob job) {
+__global__ void __launch_bounds__(kThreads, kCtasOfSm) split_convolution_smxx(const __grid_constant__ SplitJob job) {
   __shared__ Shared shared;
-  __shared__ alignas(16) std::uint8_t exchange[kHasChannelsTogether ? 16 : kWarps<false> * kCells * kRowBytes];
+  __shared__ alignas(16) std::uint8_t exchange[kHasChannelsTogether ? 16 : kWarps * kCells * kRowBytes];
   base::begin_in_cluster(&shared, sizeof shared);
   if (blockIdx.x < job.image_ctas) {  // all CTAs of a cluster
     split_image<kFormat, kHasChannelsTogether>(job, shared, exchange);
-  } else {
-    base::follow_previous_kernel();
+    return;
   }
-  for (auto filter = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x); filter < job.num_filters;
-       filter += gridDim.x)
-    split_filter<kFormat>(job, filter, shared);
+  base::follow_previous_kernel();
+  const std::int64_t filter = blockIdx.x - job.image_ctas;
+  if (filter < job.num_filters) split_filter<kFormat>(job, filter, shared);
 }
 
 template <EcFormat kFormat>
@@ -464,30 +498,31 @@ Status device_split(const Plan& plan, const float* x, const ImageBuffers& images
   job.num_pixels = static_cast<std::int32_t>(s.height * s.width);
   job.width = static_cast<std::int32_t>(s.width);
   job.all_channels = static_cast<std::int32_t>(s.channels);
+  job.cluster = 1;
   int device = 0;
   int num_sms = 0;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "the current device"));
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
                                            "the number of multiprocessors"));
-  job.cluster = 1;
-  constexpr std::int64_t kOfCta = 8192;  // elements
-  constexpr std::int64_t kCtasOfSm = 2;  // more clusters than find room at once leave most multiprocessors idle at last
-  while (images.planes != nullptr && job.cluster < kMostCluster && job.image_elements > job.cluster * kOfCta &&
-         2 * job.cluster * s.images <= kCtasOfSm * num_sms)
-    job.cluster *= 2;
+  // More clusters than find room at once would leave most multiprocessors idle at last; those of some sizes leave room in
+  // their parts of a chip.
+  constexpr std::int64_t kOfCta = 8192;  // elements: 32 a thread
+  const std::int64_t room = std::int64_t{kCtasOfSm} * num_sms * 7 / 8;
+  if (images.planes != nullptr)
+    job.cluster = static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(std::min(room / s.images, ceil_div(job.image_elements, kOfCta)), 1, kMostCluster));
   const std::int64_t image_ctas = images.planes == nullptr ? 0 : s.images * job.cluster;
-  if (image_ctas > INT32_MAX) {
-    return {StatusCode::kInvalidArgument, "the split of " + std::to_string(s.images) + " images needs " +
-                                              std::to_string(image_ctas) + " blocks, must be below 2^31"};
+  const std::int64_t ctas = base::round_up(image_ctas + (w == nullptr ? 0 : s.filters), std::int64_t{job.cluster});
+  if (ctas > INT32_MAX) {
+    return {StatusCode::kInvalidArgument, "the split of " + std::to_string(s.images) + " images and " +
+                                              std::to_string(s.filters) + " filters needs " + std::to_string(ctas) +
+                                              " blocks, must be below 2^31"};
   }
-  const std::int64_t filter_ctas = std::min<std::int64_t>(job.num_filters, kCtasOfSm * num_sms);
-  const std::int64_t ctas = std::max(image_ctas, base::round_up(filter_ctas, std::int64_t{job.cluster}));
   job.image_ctas = static_cast<unsigned>(image_ctas);
   const void* const kernel = plan.product.format == EcFormat::kF16 ? kernel_for<EcFormat::kF16>(s.layout)
                                                                    : kernel_for<EcFormat::kTf32>(s.layout);
-  const int warps = s.layout == ImageLayout::kNhwc ? kWarps<true> : kWarps<false>;
   return base::launch_overlapped_clusters("the split of images and filters", kernel, static_cast<unsigned>(ctas),
-                                          32 * warps, job.cluster, 0, queue, &job);
+                                          kThreads, job.cluster, 0, queue, &job);
 }
 
 }  // namespace kizami::convolution

@@ -15,6 +15,15 @@
 
 namespace kizami::engines::hopper {
 
+/// Tables of the tile that is multiplied and of the next one.
+template <int kCells>
+struct CellTables {
+  static constexpr int kSlots = 2;
+  CellTable<kCells> tables[kSlots];
+  std::uint64_t full[kSlots];   ///< mbarrier: one arrival, of the warp that makes a table
+  std::uint64_t empty[kSlots];  ///< of the warps that read it
+};
+
 /// A form as constants. A warpgroup has 64 filters and all cells of a tile, or half of them where the tile has only 64
 /// filters; filters are rows of wgmma, and cells columns, of which any multiple of 8 will do. With kHasCellRows it has 64
 /// cells, which are rows, and all filters.
@@ -47,7 +56,8 @@ struct ConvolutionTile {
   static constexpr int kRingBytes = stages * kStageBytes;
   static constexpr int kBarrierBytes = 2 * stages * 8;
   static constexpr int kAlignment = 1024;  ///< of a swizzled group of 8 lines
-  static constexpr int kSharedBytes = kAlignment + kRingBytes + kBarrierBytes;
+  static constexpr int kTableBytes = has_cell_rows ? 0 : sizeof(CellTables<tile_j>);
+  static constexpr int kSharedBytes = kAlignment + kRingBytes + kTableBytes + kBarrierBytes;
 
   static_assert(kGroupI * kGroupJ * 2 == tile_i * tile_j);
   static_assert(kPartI % 16 == 0 && kCopyJ % 8 == 0 && kStageBytes % kAlignment == 0, "whole groups of the swizzle");
@@ -178,10 +188,25 @@ __device__ __forceinline__ void produce_cells(const ConvolutionParams& params, c
   }
 }
 
+/// Tables of cells for the store, by one warp of the producer.
+template <class F>
+__device__ __forceinline__ void make_cell_tables(const ConvolutionParams& params, const EcPlace& at,
+                                                 CellTables<F::kTileJ>& shared) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  RingPlace<CellTables<F::kTileJ>::kSlots> slot;
+  for (std::uint32_t tile = at.first_tile; tile < params.num_tiles; tile += at.tile_step) {
+    const TilePlace place = place_of<F>(tile, params);
+    barrier_wait(shared_address(&shared.empty[slot.stage]), slot.phase ^ 1);  // at once in the first round
+    make_cell_table(params, place.j_first + static_cast<int>(at.rank) * F::kTileJ, lane, shared.tables[slot.stage]);
+    if (lane == 0) barrier_arrive(shared_address(&shared.full[slot.stage]));
+    slot.next();
+  }
+}
+
 /// A consumer warpgroup's part.
 template <class F, product::EcFormat kFormat>
 __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, const EcPlace& at,
-                                              std::uint32_t consumer) {
+                                              std::uint32_t consumer, [[maybe_unused]] CellTables<F::kTileJ>* shared) {
   const int thread = static_cast<int>(threadIdx.x % 128);
   const std::uint32_t lane = threadIdx.x % 32;
   const int num_promotions = params.num_k_blocks / F::kPromoted;
@@ -190,6 +215,7 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
   float acc[F::kSums];
   PromotedSums<F::kSums, true> promoted;
   RingPlace<F::kStages> ring;
+  [[maybe_unused]] RingPlace<CellTables<F::kTileJ>::kSlots> slot;
 
   for (std::uint32_t tile = at.first_tile; tile < params.num_tiles; tile += at.tile_step) {
     const TilePlace place = place_of<F>(tile, params);
@@ -205,13 +231,17 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
       promoted.promote(acc, params.block_promotions);
     }
     promoted.finish(num_promotions > params.block_promotions);
-    const ConvolutionFactors factors(params);
     if constexpr (!F::kHasCellRows) {
-      store_filters<F::kGroupJ>(promoted.sums, params, factors, lane_place, place.plane, j_first);
-    } else if (factors.beta != 0) {
-      store_cells<F::kTileI, true>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
+      barrier_wait(shared_address(&shared->full[slot.stage]), slot.phase);
+      store_filters<F::kGroupJ>(promoted.sums, params, lane_place, place.plane, shared->tables[slot.stage],
+                                static_cast<int>(consumer) * F::kFirstJ);
+      __syncwarp();
+      if (lane == 0) barrier_arrive(shared_address(&shared->empty[slot.stage]));
+      slot.next();
+    } else if (params.factors.beta != 0) {
+      store_cells<F::kTileI, true>(promoted.sums, params, params.factors, place.plane, i_first, j_first, thread);
     } else {
-      store_cells<F::kTileI, false>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
+      store_cells<F::kTileI, false>(promoted.sums, params, params.factors, place.plane, i_first, j_first, thread);
     }
   }
 }
@@ -222,7 +252,18 @@ __global__ void __launch_bounds__(kNumThreads, 1)
     convolution_ec_sm90(const __grid_constant__ ConvolutionParams params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
-  const CtaPlace cta = begin_cta<F>(shared_memory, F::kRingBytes, params.a_map, params.b_map);
+  const CtaPlace cta = begin_cta<F>(shared_memory, F::kRingBytes + F::kTableBytes, params.a_map, params.b_map);
+  auto* const tables = reinterpret_cast<CellTables<F::kTileJ>*>(
+      shared_memory + (cta.ring_at - shared_address(shared_memory)) + F::kRingBytes);
+  if constexpr (!F::kHasCellRows) {
+    if (threadIdx.x == 0) {
+      for (int slot = 0; slot < CellTables<F::kTileJ>::kSlots; ++slot) {
+        barrier_init(shared_address(&tables->full[slot]), 1);
+        barrier_init(shared_address(&tables->empty[slot]), F::kReaders * 4);
+      }
+    }
+    __syncthreads();
+  }
   const EcPlace at{cta, blockIdx.x / F::kCluster, gridDim.x / F::kCluster};
   base::follow_previous_kernel();                     // the split, of whose planes and scales nothing is read before
   asm volatile("fence.proxy.async;\n" ::: "memory");  // nothing is read by the copy engine before, either
@@ -231,14 +272,17 @@ __global__ void __launch_bounds__(kNumThreads, 1)
   if (warpgroup == 0) {
     give_registers_back<40>();
     if (threadIdx.x == 0) produce_cells<F>(params, at);
+    if constexpr (!F::kHasCellRows) {
+      if (threadIdx.x / 32 == 1) make_cell_tables<F>(params, at, *tables);
+    }
     __syncwarp();
   } else {
     take_registers<232>();
     using product::EcFormat;
     if (params.is_tf32 != 0) {
-      consume_cells<F, EcFormat::kTf32>(params, at, warpgroup - 1);
+      consume_cells<F, EcFormat::kTf32>(params, at, warpgroup - 1, tables);
     } else {
-      consume_cells<F, EcFormat::kF16>(params, at, warpgroup - 1);
+      consume_cells<F, EcFormat::kF16>(params, at, warpgroup - 1, tables);
     }
   }
   if constexpr (F::kCluster > 1) cluster_sync();

@@ -2,6 +2,7 @@
 // What the host hands to the kernel of convolutions: one struct, passed by value.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,6 +20,19 @@ struct TapPlace {
   std::int32_t plane;
 };
 inline constexpr int kTabledTaps = 32;  ///< of an axis; others are computed, which is slow
+
+/// alpha is taken apart, so that a product overflows only where it is too large.
+struct ConvolutionFactors {
+  float alpha;            ///< magnitude in [1, 2), or not finite
+  std::int32_t exponent;  ///< of two, that it has been divided by
+  float beta;
+};
+/// @range alpha not zero
+[[nodiscard]] inline ConvolutionFactors convolution_factors(float alpha, float beta) {
+  if (!std::isfinite(alpha)) return {alpha, 0, beta};
+  const int exponent = std::ilogb(alpha);
+  return {std::ldexp(alpha, -exponent), exponent, beta};
+}
 
 /// m: filters of a group; n: cells of all images; planes are groups; a_map {bytes of k, filter, group}, b_map {bytes of a
 /// pixel, cell, plane}; num_k_blocks counts stages, a multiple of those of one promotion.
@@ -38,6 +52,7 @@ struct ConvolutionParams : TileWalk {
       filter_step;  ///< between both filters of a lane, of sums whose rows are filters: 8, or 1 as in encode_in_pairs()
   std::int32_t has_pairs;  ///< neighbouring filters are neighbours in memory, and pairs of them begin on 8 bytes
   product::DirectConvolution direct;
+  ConvolutionFactors factors;
 };
 
 /// Cells of a warpgroup and of one copy: all of a tile, or half of them where a tile has no more than 64 filters to share

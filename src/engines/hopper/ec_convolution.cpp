@@ -104,6 +104,7 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   params.has_nonfinite = c.has_nonfinite;
   params.filter_scales = c.filter_scales;
   params.direct = c.direct;
+  params.factors = hopper::convolution_factors(c.direct.alpha, c.direct.beta);
   const product::TensorStrides& y = c.direct.y_strides;
   params.has_pairs = y.channel == 1 && reinterpret_cast<std::uintptr_t>(c.direct.y) % 8 == 0 && y.image % 2 == 0 &&
                      y.row % 2 == 0 && y.column % 2 == 0 && c.filters % 2 == 0;

@@ -41,24 +41,11 @@ struct OutputPlace {
          params.direct.has_nonfinite_window(place.image, place.row, place.column, group);
 }
 
-/// alpha is taken apart, so that a product overflows only where it is too large.
-struct ConvolutionFactors {
-  float alpha;  ///< magnitude in [1, 2)
-  std::int32_t exponent;
-  float beta;
-
-  explicit __device__ __forceinline__ ConvolutionFactors(const ConvolutionParams& params)
-      : alpha(params.direct.alpha), exponent(0), beta(params.direct.beta) {
-    if (isfinite(alpha)) {
-      exponent = ilogbf(alpha);
-      alpha = ldexpf(alpha, -exponent);
-    }
-  }
-  /// @param scale of image and filter, less the exponent
-  [[nodiscard]] __device__ __forceinline__ float of(float sum, std::int32_t scale) const {
-    return product::ec_unscaled(__fmul_rn(alpha, sum), scale);
-  }
-};
+/// alpha times a sum. @param scale of image and filter, less alpha's exponent
+[[nodiscard]] __device__ __forceinline__ float scaled(const ConvolutionFactors& factors, float sum,
+                                                      std::int32_t scale) {
+  return product::ec_unscaled(__fmul_rn(factors.alpha, sum), scale);
+}
 
 /// Stores 64 rows (cells j_first..) by kTileI columns (filters i_first.. of a group) that a warpgroup holds.
 /// @range all 128 threads of the warpgroup take part; thread = 0..127 within it; i_first even
@@ -98,8 +85,9 @@ __device__ __forceinline__ void store_cells(const float (&d)[kTileI / 2], const 
       const std::int32_t first = scales[2 * e];
       const std::int32_t second = scales[2 * e + 1];
       float* const at = to + e * 8 * params.direct.y_strides.channel;
-      float2 out = make_float2(factors.of(d[e * 4 + 2 * h], first == num::kSkipLine ? 0 : image_scale + first),
-                               factors.of(d[e * 4 + 2 * h + 1], second == num::kSkipLine ? 0 : image_scale + second));
+      float2 out =
+          make_float2(scaled(factors, d[e * 4 + 2 * h], first == num::kSkipLine ? 0 : image_scale + first),
+                      scaled(factors, d[e * 4 + 2 * h + 1], second == num::kSkipLine ? 0 : image_scale + second));
       if (params.has_pairs != 0 && first != num::kSkipLine && second != num::kSkipLine) {
         if constexpr (kReadsY) {
           const float2 before = *reinterpret_cast<const float2*>(at);
@@ -117,6 +105,63 @@ __device__ __forceinline__ void store_cells(const float (&d)[kTileI / 2], const 
   }
 }
 
+/// Where a cell's outputs are. 16 bytes are two neighbouring cells.
+struct StoredCell {
+  std::int32_t offset;  ///< elements from filter 0 of the tile's first image; negative: no output
+  std::uint32_t power;  ///< of two, of the image: bits of its exponent, modulo 2^32
+};
+/// What the store of a tile asks of its cells, in shared memory. A warp of the producer makes it while the tile is
+/// multiplied, so that nothing waits for it.
+template <int kCells>
+struct alignas(16) CellTable {
+  StoredCell cells[kCells];
+  std::int32_t first_image;
+  std::int32_t is_plain;       ///< no image has NaN or Inf, and outputs lie within 2^31 elements
+  std::int32_t least_scale;    ///< of images, less alpha's exponent
+  std::int32_t largest_scale;  ///< likewise
+};
+
+[[nodiscard]] __device__ __forceinline__ std::uint32_t exponent_bits(std::int32_t exponent) {
+  return static_cast<std::uint32_t>(exponent) << 23;
+}
+
+/// By one warp.
+template <int kCells>
+__device__ __forceinline__ void make_cell_table(const ConvolutionParams& params, int j_first, std::uint32_t lane,
+                                                CellTable<kCells>& table) {
+  const product::TensorStrides& y = params.direct.y_strides;
+  const auto first_image =
+      static_cast<int>(divide(static_cast<std::uint32_t>(min(j_first, params.n - 1)), params.by_image));
+  bool is_plain = true;
+  std::int32_t least = INT32_MAX;
+  std::int32_t largest = INT32_MIN;
+#pragma unroll 1
+  for (int at = static_cast<int>(lane); at < kCells; at += 32) {
+    const OutputPlace out = output_of(j_first + at, params);
+    StoredCell cell{-1, 0};
+    if (out.is_there) {
+      const std::int64_t offset = (out.image - first_image) * y.image + out.row * y.row + out.column * y.column;
+      const std::int32_t scale = params.image_scales[out.image] - params.factors.exponent;
+      cell = {static_cast<std::int32_t>(offset), exponent_bits(-scale)};
+      is_plain =
+          is_plain && offset <= INT32_MAX && (params.has_nonfinite == nullptr || params.has_nonfinite[out.image] == 0);
+      least = min(least, scale);
+      largest = max(largest, scale);
+    }
+    table.cells[at] = cell;
+  }
+  least = __reduce_min_sync(kWholeWarp, least);
+  largest = __reduce_max_sync(kWholeWarp, largest);
+  is_plain = __all_sync(kWholeWarp, is_plain);
+  if (lane == 0) {
+    table.first_image = first_image;
+    table.is_plain = is_plain ? 1 : 0;
+    table.least_scale = least <= largest ? least : 0;
+    table.largest_scale = least <= largest ? largest : 0;
+  }
+  __syncwarp();
+}
+
 /// A lane's two filters, and the first of its cells, of sums whose rows are filters. Scales are loaded before the sums are
 /// made and looked at after, so that nothing waits for them.
 struct FilterPlace {
@@ -124,9 +169,6 @@ struct FilterPlace {
   int num_there;  ///< of the two
   std::int32_t scales[2];
   int cell;
-  int first_image;  ///< of the tile
-  std::int32_t scale_of_first;
-  std::int32_t first_has_nonfinite;
 
   __device__ __forceinline__ FilterPlace(const ConvolutionParams& params, int group, int i_first, int j_first,
                                          int thread) {
@@ -137,64 +179,18 @@ struct FilterPlace {
 #pragma unroll
     for (int h = 0; h < 2; ++h) scales[h] = h < num_there ? params.filter_scales[filter + step * h] : num::kSkipLine;
     cell = j_first + thread % 4 * 2;
-    first_image = static_cast<int>(divide(static_cast<std::uint32_t>(min(j_first, params.n - 1)), params.by_image));
-    scale_of_first = params.image_scales[first_image];
-    first_has_nonfinite = params.has_nonfinite == nullptr ? 0 : params.has_nonfinite[first_image];
   }
   [[nodiscard]] __device__ __forceinline__ bool is_kept(int h) const { return scales[h] != num::kSkipLine; }
-  [[nodiscard]] __device__ __forceinline__ std::int32_t image_scale(const ConvolutionParams& params, int image) const {
-    return image == first_image ? scale_of_first : params.image_scales[image];
-  }
-  /// Whether an image and both filters have no NaN and no Inf, and outputs are one multiplication by a power of two.
-  [[nodiscard]] __device__ __forceinline__ bool is_plain(const ConvolutionParams& params, std::int32_t exponent,
-                                                         int image) const {
-    bool result = image == first_image ? first_has_nonfinite == 0
-                                       : params.has_nonfinite == nullptr || params.has_nonfinite[image] == 0;
-    const std::int32_t of_image = image_scale(params, image) - exponent;
+  /// Whether both filters, too, have no NaN and no Inf, and outputs are one multiplication by a power of two.
+  template <int kCells>
+  [[nodiscard]] __device__ __forceinline__ bool is_plain(const CellTable<kCells>& table) const {
+    bool result = table.is_plain != 0;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      result = result && (h >= num_there || (is_kept(h) && abs(of_image + scales[h]) <= 126));
+      result = result && (h >= num_there || (is_kept(h) && table.least_scale + scales[h] >= -126 &&
+                                             table.largest_scale + scales[h] <= 126));
     }
     return result;
-  }
-};
-
-[[nodiscard]] __device__ __forceinline__ std::uint32_t exponent_bits(std::int32_t exponent) {
-  return static_cast<std::uint32_t>(exponent) << 23;
-}
-
-/// Where the outputs of a lane's cells are. The 8 lanes of a warp with the same cells share them out, and tell each other:
-/// a step of the store takes few instructions, for all of its steps run through the instruction cache once a tile.
-template <int kCells>
-class PlainCells {
-  static constexpr int kSteps = kCells / 4;  ///< cells of a lane
-  static constexpr int kLanes = 8;
-  static constexpr int kKnown = (kSteps + kLanes - 1) / kLanes;
-  std::int32_t offsets_[kKnown];  ///< elements from filter 0 of the first image; negative: no output
-  std::uint32_t powers_[kKnown];  ///< of two, of the image: bits of its exponent, modulo 2^32
-
- public:
-  __device__ __forceinline__ PlainCells(const ConvolutionParams& params, const ConvolutionFactors& factors,
-                                        const FilterPlace& place, std::uint32_t lane) {
-    const product::TensorStrides& y = params.direct.y_strides;
-#pragma unroll
-    for (int k = 0; k < kKnown; ++k) {
-      const int step = k * kLanes + static_cast<int>(lane / 4);
-      const OutputPlace out = output_of(place.cell + step / 2 * 8 + step % 2, params);
-      offsets_[k] = -1;
-      powers_[k] = 0;
-      if (!out.is_there || step >= kSteps) continue;
-      offsets_[k] = static_cast<std::int32_t>((out.image - place.first_image) * y.image + out.row * y.row +
-                                              out.column * y.column);
-      powers_[k] = exponent_bits(factors.exponent - place.image_scale(params, out.image));
-    }
-  }
-  /// Of a lane's cell `step`, by all lanes at once.
-  [[nodiscard]] __device__ __forceinline__ std::int32_t offset(int step, std::uint32_t lane) const {
-    return __shfl_sync(kWholeWarp, offsets_[step / kLanes], step % kLanes * 4 + lane % 4);
-  }
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t power(int step, std::uint32_t lane) const {
-    return __shfl_sync(kWholeWarp, powers_[step / kLanes], step % kLanes * 4 + lane % 4);
   }
 };
 
@@ -212,42 +208,46 @@ __device__ __forceinline__ void store_output(float2* at, float2 out, float beta)
   *at = out;
 }
 
-/// Stores kCells cells of plain images, whose outputs lie within 2^31 elements. With kHasPairs a lane's filters are
-/// neighbours in memory.
-template <int kCells, bool kHasPairs, bool kReadsY>
+/// Stores kCells cells (`first`.. of a tile) of plain images. With kHasPairs a lane's filters are neighbours in memory.
+template <int kCells, bool kHasPairs, bool kReadsY, int kTileCells>
 __device__ __forceinline__ void store_plain_filters(const float (&d)[kCells / 2], const ConvolutionParams& params,
-                                                    const ConvolutionFactors& factors, const FilterPlace& place) {
-  const std::uint32_t lane = threadIdx.x % 32;
-  const PlainCells<kCells> cells(params, factors, place, lane);
+                                                    const FilterPlace& place, const CellTable<kTileCells>& table,
+                                                    int first) {
   const product::TensorStrides& y = params.direct.y_strides;
+  const ConvolutionFactors& factors = params.factors;
   float* of_filters[2];
   std::uint32_t filter_powers[2];
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    of_filters[h] = params.direct.y + place.first_image * y.image + (place.filter + params.filter_step * h) * y.channel;
+    of_filters[h] = params.direct.y + table.first_image * y.image + (place.filter + params.filter_step * h) * y.channel;
     asm volatile("" : "+l"(of_filters[h]));  // keep it, instead of adding up in every step
     __builtin_assume(__isGlobal(of_filters[h]));
     filter_powers[h] = exponent_bits(127 - (place.is_kept(h) ? place.scales[h] : 0));
   }
+  const StoredCell* const of_lane = table.cells + first + threadIdx.x % 4 * 2;
 #pragma unroll
-  for (int e = 0; e < kCells / 4; ++e) {
-    const std::int32_t offset = cells.offset(e, lane);
-    const std::uint32_t power = cells.power(e, lane);
-    float out[2];
+  for (int pair = 0; pair < kCells / 8; ++pair) {
+    const int4 both = *reinterpret_cast<const int4*>(of_lane + pair * 8);
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      out[h] =
-          __fmul_rn(__fmul_rn(factors.alpha, d[e / 2 * 4 + 2 * h + e % 2]), __uint_as_float(filter_powers[h] + power));
-    }
-    if constexpr (kHasPairs) {
-      if (offset >= 0 && place.num_there > 0) {
-        store_output<kReadsY>(reinterpret_cast<float2*>(of_filters[0] + offset), make_float2(out[0], out[1]),
-                              factors.beta);
-      }
-    } else {
+    for (int e = 0; e < 2; ++e) {
+      const std::int32_t offset = e == 0 ? both.x : both.z;
+      const auto power = static_cast<std::uint32_t>(e == 0 ? both.y : both.w);
+      float out[2];
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        if (offset >= 0 && place.is_kept(h)) store_output<kReadsY>(of_filters[h] + offset, out[h], factors.beta);
+        out[h] =
+            __fmul_rn(__fmul_rn(factors.alpha, d[pair * 4 + 2 * h + e]), __uint_as_float(filter_powers[h] + power));
+      }
+      if constexpr (kHasPairs) {
+        if (offset >= 0 && place.num_there > 0) {
+          store_output<kReadsY>(reinterpret_cast<float2*>(of_filters[0] + offset), make_float2(out[0], out[1]),
+                                factors.beta);
+        }
+      } else {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          if (offset >= 0 && place.is_kept(h)) store_output<kReadsY>(of_filters[h] + offset, out[h], factors.beta);
+        }
       }
     }
   }
@@ -290,37 +290,30 @@ __device__ __forceinline__ void store_any_filters(const float (&d)[kCells / 2], 
     for (int h = 0; h < 2; ++h) {
       if (!place.is_kept(h)) continue;
       float* const at = to + params.filter_step * h * params.direct.y_strides.channel;
-      const float value = factors.of(d[e / 2 * 4 + 2 * h + e % 2], of_image + place.scales[h]);
+      const float value = scaled(factors, d[e / 2 * 4 + 2 * h + e % 2], of_image + place.scales[h]);
       *at = factors.beta != 0 ? __fmaf_rn(factors.beta, *at, value) : value;
     }
   }
 }
 
-/// Stores sums whose rows are 64 filters by kCells cells (j_first..).
+/// Stores sums whose rows are 64 filters, of kCells cells (`first`.. of a tile).
 /// @range all 128 threads of the warpgroup take part
-template <int kCells>
+template <int kCells, int kTileCells>
 __device__ __forceinline__ void store_filters(const float (&d)[kCells / 2], const ConvolutionParams& params,
-                                              const ConvolutionFactors& factors, const FilterPlace& place, int group,
-                                              int j_first) {
-  if (j_first >= params.n) return;  // the last cluster's
-  const auto last =
-      static_cast<int>(divide(static_cast<std::uint32_t>(min(j_first + kCells, params.n) - 1), params.by_image));
-  bool is_plain = true;
-  for (int image = place.first_image; image <= last; ++image)
-    is_plain = is_plain && place.is_plain(params, factors.exponent, image);
-  is_plain = is_plain && (last - place.first_image + 1) * params.direct.y_strides.image <= INT32_MAX;
-  if (!__all_sync(kWholeWarp, is_plain)) {
-    store_any_filters<kCells>(d, params, factors, place, group);
+                                              const FilterPlace& place, int group, const CellTable<kTileCells>& table,
+                                              int first) {
+  if (!__all_sync(kWholeWarp, place.is_plain(table))) {
+    store_any_filters<kCells>(d, params, params.factors, place, group);
   } else if (params.filter_step == 1) {
-    if (factors.beta != 0) {
-      store_plain_filters<kCells, true, true>(d, params, factors, place);
+    if (params.factors.beta != 0) {
+      store_plain_filters<kCells, true, true>(d, params, place, table, first);
     } else {
-      store_plain_filters<kCells, true, false>(d, params, factors, place);
+      store_plain_filters<kCells, true, false>(d, params, place, table, first);
     }
-  } else if (factors.beta != 0) {
-    store_plain_filters<kCells, false, true>(d, params, factors, place);
+  } else if (params.factors.beta != 0) {
+    store_plain_filters<kCells, false, true>(d, params, place, table, first);
   } else {
-    store_plain_filters<kCells, false, false>(d, params, factors, place);
+    store_plain_filters<kCells, false, false>(d, params, place, table, first);
   }
 }
 
