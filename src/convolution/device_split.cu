@@ -205,28 +205,20 @@ __device__ float4 load_quad(const float* from, std::int32_t left) {
   }
 }
 
-/// A unit whose elements are on their way.
+/// Channels are contiguous.
 template <EcFormat kFormat>
-struct LoadedUnit {
-  Unit unit;
-  float x[kBlock<kFormat>];
-};
-
-/// Channels are contiguous: quads of them, kQuads to a block.
-template <EcFormat kFormat>
-__device__ void load_by_channels(const SplitJob& job, const float* image, int lane, LoadedUnit<kFormat>& loaded) {
+__device__ void split_unit_by_channels(const SplitJob& job, const float* image, const Unit& unit, int lane,
+                                       const Scaling& scaling, Sight& sight) {
   constexpr int kAtOnce = 32 / kQuads<kFormat>;  // cells
   const int quad = lane % kQuads<kFormat>;
-  const float* const from = image + loaded.unit.channel + quad * 4;
+  const int first = lane / kQuads<kFormat>;  // cell
+  const float* const from = image + unit.channel + quad * 4;
+  float4 x[kQuads<kFormat>];
   const auto load = [&]<bool kIsAligned>(std::bool_constant<kIsAligned>) {
 #pragma unroll
     for (int t = 0; t < kQuads<kFormat>; ++t) {
-      const std::int64_t source = __shfl_sync(kWholeWarp, loaded.unit.source, t * kAtOnce + lane / kQuads<kFormat>);
-      const float4 four = load_quad<kIsAligned>(from + source, source < 0 ? 0 : loaded.unit.num_there - quad * 4);
-      loaded.x[4 * t] = four.x;
-      loaded.x[4 * t + 1] = four.y;
-      loaded.x[4 * t + 2] = four.z;
-      loaded.x[4 * t + 3] = four.w;
+      const std::int64_t source = __shfl_sync(kWholeWarp, unit.source, t * kAtOnce + first);
+      x[t] = load_quad<kIsAligned>(from + source, source < 0 ? 0 : unit.num_there - quad * 4);
     }
   };
   if (job.is_aligned != 0) {
@@ -234,20 +226,13 @@ __device__ void load_by_channels(const SplitJob& job, const float* image, int la
   } else {
     load(std::false_type{});
   }
-}
-template <EcFormat kFormat>
-__device__ void split_by_channels(const SplitJob& job, const LoadedUnit<kFormat>& loaded, int lane,
-                                  const Scaling& scaling, Sight& sight) {
-  constexpr int kAtOnce = 32 / kQuads<kFormat>;  // cells
-  const int first = lane / kQuads<kFormat>;      // cell
-  const Unit& unit = loaded.unit;
   std::int8_t* to = job.images.planes + (unit.first + first) * job.pixel_bytes + unit.block * product::kEcBlockBytes +
-                    lane % kQuads<kFormat> * kQuadBytes<kFormat>;
+                    quad * kQuadBytes<kFormat>;
   const std::int64_t step = kAtOnce * job.pixel_bytes;
   const int left = job.cells - unit.cell - first;
 #pragma unroll
   for (int t = 0; t < kQuads<kFormat>; ++t) {
-    const float four[4] = {loaded.x[4 * t], loaded.x[4 * t + 1], loaded.x[4 * t + 2], loaded.x[4 * t + 3]};
+    const float four[4] = {x[t].x, x[t].y, x[t].z, x[t].w};
     const Quad<kFormat> made = split<kFormat>(four, scaling, sight);
     using Bytes = typename Quad<kFormat>::Bytes;
     if (t * kAtOnce < left) {
@@ -258,21 +243,16 @@ __device__ void split_by_channels(const SplitJob& job, const LoadedUnit<kFormat>
   }
 }
 
-/// Cells are contiguous: a lane has one, and all channels of the block.
+/// Cells are contiguous. @param exchange of this warp: kCells * kRowBytes
 template <EcFormat kFormat>
-__device__ void load_by_cells(const SplitJob& job, const float* image, LoadedUnit<kFormat>& loaded) {
-  const Unit& unit = loaded.unit;
+__device__ void split_unit_by_cells(const SplitJob& job, const float* image, const Unit& unit, int lane,
+                                    const Scaling& scaling, Sight& sight, std::uint8_t* exchange) {
+  float x[kBlock<kFormat>];
   const float* const from = image + unit.source + unit.channel * job.x_strides.channel;
 #pragma unroll
-  for (int c = 0; c < kBlock<kFormat>; ++c)
-    loaded.x[c] = unit.source >= 0 && c < unit.num_there ? from[c * job.x_strides.channel] : 0.0F;
-}
-/// @param exchange of this warp: kCells * kRowBytes
-template <EcFormat kFormat>
-__device__ void split_by_cells(const SplitJob& job, const LoadedUnit<kFormat>& loaded, int lane, const Scaling& scaling,
-                               Sight& sight, std::uint8_t* exchange) {
-  const Unit& unit = loaded.unit;
-  const float(&x)[kBlock<kFormat>] = loaded.x;
+  for (int c = 0; c < kBlock<kFormat>; ++c) {
+    x[c] = unit.source >= 0 && c < unit.num_there ? from[c * job.x_strides.channel] : 0.0F;
+  }
   __syncwarp();  // the unit before has been read
   using Bytes = typename Quad<kFormat>::Bytes;
 #pragma unroll
@@ -342,36 +322,22 @@ __device__ Sight of_cluster(const Sight& sight, const SplitJob& job, int rank, i
   return all;
 }
 
-/// Unit `index` of an image, whose elements this asks for.
-template <EcFormat kFormat, bool kHasChannelsTogether>
-__device__ void load_unit(const SplitJob& job, const float* x, std::uint32_t index, int image,
-                          LoadedUnit<kFormat>& loaded) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  loaded.unit = unit_at(job, index, image, lane, kBlock<kFormat>);
-  if constexpr (kHasChannelsTogether) {
-    load_by_channels<kFormat>(job, x, lane, loaded);
-  } else {
-    load_by_cells<kFormat>(job, x, loaded);
-  }
-}
-__device__ std::uint32_t first_unit(int rank) { return static_cast<std::uint32_t>(rank * kWarps) + threadIdx.x / 32; }
-
-/// Makes this CTA's units of an image. @param first the unit first_unit(), if it has been loaded
+/// Makes this CTA's units of an image.
 template <EcFormat kFormat, bool kHasChannelsTogether>
 __device__ Sight split_units(const SplitJob& job, const float* x, int image, int rank, std::int32_t scale,
-                             LoadedUnit<kFormat>& first, bool has_first, std::uint8_t* exchange) {
+                             std::uint8_t* exchange) {
   const Scaling scaling(scale);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   Sight sight;
 #pragma unroll 1
-  for (std::uint32_t u = first_unit(rank); u < job.num_units; u += static_cast<std::uint32_t>(job.cluster * kWarps)) {
-    if (!has_first) load_unit<kFormat, kHasChannelsTogether>(job, x, u, image, first);
-    has_first = false;
+  for (auto u = static_cast<std::uint32_t>(rank * kWarps + warp); u < job.num_units;
+       u += static_cast<std::uint32_t>(job.cluster * kWarps)) {
+    const Unit unit = unit_at(job, u, image, lane, kBlock<kFormat>);
     if constexpr (kHasChannelsTogether) {
-      split_by_channels<kFormat>(job, first, lane, scaling, sight);
+      split_unit_by_channels<kFormat>(job, x, unit, lane, scaling, sight);
     } else {
-      split_by_cells<kFormat>(job, first, lane, scaling, sight, exchange + warp * kCells * kRowBytes);
+      split_unit_by_cells<kFormat>(job, x, unit, lane, scaling, sight, exchange + warp * kCells * kRowBytes);
     }
   }
   return sight;
@@ -384,18 +350,13 @@ __device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* e
   const float* const x = job.x + image * job.image_elements;
   meet(job, shared);
   base::follow_previous_kernel();
-  // The first unit is on its way while the sample is looked at.
-  LoadedUnit<kFormat> first;
-  if (job.num_sampled > 0 && first_unit(rank) < job.num_units)
-    load_unit<kFormat, kHasChannelsTogether>(job, x, first_unit(rank), image, first);
   Sight sample;
   if (job.num_sampled > 0)
     sample = of_cluster(look_at_sample<kHasChannelsTogether>(job, x, rank), job, rank, 0, shared);
   const std::int32_t of_sample = ec::scale_of<kFormat>(__uint_as_float(sample.largest));
   Sight all;
   if (sample.largest != 0) {
-    all = split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, of_sample - kSampleMargin, first, true,
-                                                     exchange);
+    all = split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, of_sample - kSampleMargin, exchange);
   } else {
     all = look_at(x, job.image_elements, rank * kThreads + static_cast<int>(threadIdx.x),
                   std::int64_t{job.cluster} * kThreads);
@@ -404,7 +365,7 @@ __device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* e
   const std::int32_t of_all = ec::scale_of<kFormat>(__uint_as_float(all.largest));
   const std::int32_t scale = image_scale(of_all, sample.largest != 0, of_sample);
   if (sample.largest == 0 || scale != of_sample - kSampleMargin)
-    split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, scale, first, false, exchange);
+    split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, scale, exchange);
   if (rank == 0 && threadIdx.x == 0) {
     job.images.scales[image] = scale;
     job.images.has_nonfinite[image] = static_cast<std::int32_t>(all.nonfinite);

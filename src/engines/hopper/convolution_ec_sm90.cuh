@@ -69,7 +69,8 @@ struct ConvolutionTile {
 template <class F, product::EcFormat kFormat>
 __device__ __forceinline__ void multiply_promotion(float (&acc)[F::kSums], RingPlace<F::kStages>& ring,
                                                    std::uint32_t pixels_at, std::uint32_t filters_at,
-                                                   std::uint32_t dilation, const EcPlace& at, std::uint32_t lane) {
+                                                   std::uint32_t dilation, const EcPlace& at, std::uint32_t lane,
+                                                   const ConsumerTurns& turns) {
   constexpr std::uint32_t kLo = descriptor_step(64);
   const std::uint32_t shift = dilation * descriptor_step(F::kBlockK);
   std::int32_t accumulate = 0;
@@ -88,6 +89,7 @@ __device__ __forceinline__ void multiply_promotion(float (&acc)[F::kSums], RingP
 #pragma unroll
   for (int stage = 0; stage < F::kPromoted; ++stage) {
     barrier_wait(at.full_at + ring.stage * 8, ring.phase);
+    if (stage == 0) turns.begin();
     wgmma_fence();
     pixels[stage] = swizzled_lines(pixels_at + ring.stage * F::kStageBytes);
     filters[stage] = swizzled_lines(filters_at + ring.stage * F::kStageBytes);
@@ -116,6 +118,7 @@ __device__ __forceinline__ void multiply_promotion(float (&acc)[F::kSums], RingP
     }
     wgmma_commit();
   }
+  turns.end();
   pin(acc);
 #pragma unroll
   for (int stage = 0; stage < F::kPromoted; ++stage) {
@@ -215,8 +218,10 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
   float acc[F::kSums];
   PromotedSums<F::kSums, true> promoted;
   RingPlace<F::kStages> ring;
+  const ConsumerTurns turns{consumer == 0};
   [[maybe_unused]] RingPlace<CellTables<F::kTileJ>::kSlots> slot;
 
+  turns.start();
   for (std::uint32_t tile = at.first_tile; tile < params.num_tiles; tile += at.tile_step) {
     const TilePlace place = place_of<F>(tile, params);
     // What this warpgroup stores begins here.
@@ -227,7 +232,7 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
 #pragma unroll 1
     for (int p = 0; p < num_promotions; ++p) {
       multiply_promotion<F, kFormat>(acc, ring, pixels_at, filters_at,
-                                     static_cast<std::uint32_t>(params.direct.w.dilation), at, lane);
+                                     static_cast<std::uint32_t>(params.direct.w.dilation), at, lane, turns);
       promoted.promote(acc, params.block_promotions);
     }
     promoted.finish(num_promotions > params.block_promotions);

@@ -145,6 +145,20 @@ __device__ __forceinline__ void release_stage(std::uint32_t empty, std::uint32_t
   }
 }
 
+/// Turns of two consumer warpgroups that read the same stages. One at a time hands products to the tensor cores, so that
+/// they have the other's while it adds up its sums or stores: without turns both do so at once, and the tensor cores wait.
+/// Both take as many turns. Nothing else of a kernel with turns uses the named barriers 1 and 2.
+struct ConsumerTurns {
+  bool is_first;
+
+  /// Before the first turn, which is the first consumer's.
+  __device__ __forceinline__ void start() const {
+    if (!is_first) named_barrier_arrive(1, 2 * 128);
+  }
+  __device__ __forceinline__ void begin() const { named_barrier_sync(is_first ? 1 : 2, 2 * 128); }
+  __device__ __forceinline__ void end() const { named_barrier_arrive(is_first ? 2 : 1, 2 * 128); }
+};
+
 /// Where the lines of a stage begin: plane and element of each operand.
 struct StageSource {
   int plane_a;
