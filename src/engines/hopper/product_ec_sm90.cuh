@@ -49,8 +49,7 @@ struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, c
 template <class F, product::EcFormat kFormat, int kPromoted>
 __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlace<F::kStages>& ring,
                                                 std::uint32_t rows_at, std::uint32_t columns_at, std::uint32_t full_at,
-                                                std::uint32_t empty_at, std::uint32_t lane,
-                                                const ConsumerTurns& turns) {
+                                                std::uint32_t empty_at, std::uint32_t lane) {
   // Consumers that read the same stages need free ones between them; those that do not have stages enough for all at
   // once.
   constexpr int kGroup = F::kSplitsInner || kPromoted == 1 ? kPromoted : 2;
@@ -77,7 +76,6 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
 #pragma unroll
     for (int s = 0; s < kGroup; ++s) {
       barrier_wait(full_at + ring.stage * 8, ring.phase);
-      if (!F::kSplitsInner && s == 0) turns.begin();
       wgmma_fence();
       rows[s] = swizzled_lines(rows_at + ring.stage * F::kStageBytes);
       columns[s] = swizzled_lines(columns_at + ring.stage * F::kStageBytes);
@@ -99,7 +97,6 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
       }
       if (s % (kGroup / kCommits) == kGroup / kCommits - 1) wgmma_commit();
     }
-    if constexpr (!F::kSplitsInner) turns.end();
     if (group > 0) {
       wgmma_wait<kCommits>();  // the group before has been read
       release(kGroup);
@@ -220,8 +217,6 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcP
   PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
   RingPlace<F::kStages> ring;
   std::uint32_t turn = 0;  // counts promotions, of all tiles
-  const ConsumerTurns turns{consumer == 0};
-  if constexpr (!F::kSplitsInner) turns.start();
 
   for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
     const TilePlace place = place_of<F>(tile, params);
@@ -237,7 +232,7 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcP
         ring.skip(kPromoted);
         continue;
       }
-      multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, at.ring_at, at.full_at, at.empty_at, lane, turns);
+      multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, at.ring_at, at.full_at, at.empty_at, lane);
       promoted.promote(acc, block_promotions);
     }
     promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * block_promotions);
