@@ -14,7 +14,7 @@ namespace kizami::cli {
 /// Whether a device was asked for, and which one of this machine.
 struct DeviceOption {
   static constexpr const char* kCurrent = "N";  // what the help shows: --device{N}
-  std::string word;  ///< empty: not given
+  std::string word;                             ///< empty: not given
 
   [[nodiscard]] bool is_given() const { return !word.empty(); }
   /// Empty: the current one.
