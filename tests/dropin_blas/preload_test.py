@@ -154,6 +154,14 @@ class PreloadTest(unittest.TestCase):
         done = run("contract", KIZAMI_AUDIT="1")
         self.assertIn("KIZAMI_AUDIT = '1' needs a folder in KIZAMI_REPORT", done.errors)
 
+    def test_an_audit_changes_nothing(self):
+        """Where the native library itself breaks a rule (OpenBLAS 0.3.21 reads A in small products with alpha = 0), it does so audited, too."""
+        for size in (20, 70, 150):
+            plain = run("contract", size=size, preload=False, OPENBLAS_NUM_THREADS="1")
+            with tempfile.TemporaryDirectory() as folder:
+                audited = run("contract", size=size, KIZAMI_AUDIT="1", KIZAMI_REPORT=folder, OPENBLAS_NUM_THREADS="1")
+            self.assertEqual((audited.status, audited.out, audited.errors), (plain.status, plain.out, plain.errors), size)
+
     def test_omp_num_threads_limits_threads(self):
         # The threads of the process when it ends, those of the native library beside them.
         counts = {}
