@@ -7,6 +7,7 @@ set(KIZAMI_PYTHON AUTO CACHE STRING "Build the Python package: AUTO (when nanobi
 set_property(CACHE KIZAMI_PYTHON PROPERTY STRINGS AUTO ON OFF)
 set(KIZAMI_SANITIZE "" CACHE STRING "Value for -fsanitize=, for instance address,undefined or thread; empty for none")
 set(KIZAMI_TEST_PREFIX "" CACHE STRING "Put before every test's name, so that several build trees can be tested in one ctest run")
+option(KIZAMI_NVTX "Tell profilers the phases of calls, where the headers of NVTX 3 are found" ON)
 option(KIZAMI_FUZZ "Build the fuzz targets with libFuzzer (clang only)" OFF)
 option(KIZAMI_SOURCE_CHECKS "Add the tests that read the source tree (ranks, headers, documents)" ON)
 option(KIZAMI_DEBIAN "Make ready for cpack: Debian packages (preset package)" OFF)

@@ -25,6 +25,7 @@
 #include "check/text.hpp"
 #include "commands.hpp"
 #include "device.hpp"
+#include "device_option.hpp"
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
 #include "machine.hpp"
@@ -42,7 +43,7 @@ struct BenchOptions {
   std::string rounds = "7";
   std::string threads = "0";
   std::string elements{kPlainElements};
-  bool is_on_device = false;
+  DeviceOption device;
   std::string json_path;
 };
 
@@ -79,7 +80,7 @@ ExitCode run_bench(const BenchOptions& options) {
   const std::vector<std::int64_t> sizes = sizes_of(options.sizes);
   const auto rounds = static_cast<int>(integer_option("--rounds", options.rounds, 1, 1000));
   auto threads = static_cast<int>(integer_option("--threads", options.threads, 0, kMaxThreads));
-  if (options.is_on_device && threads != 0)
+  if (options.device.is_given() && threads != 0)
     throw Failure(ExitCode::kUsage, "--threads is of the processor: it goes without --device");
   if (threads == 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::vector<std::pair<std::string, Scalar>> types = {{"f64", Scalar::kF64},
@@ -91,11 +92,16 @@ ExitCode run_bench(const BenchOptions& options) {
       std::none_of(types.begin(), types.end(), [&](const auto& type) { return type.first == options.dtype; })) {
     refuse_name("--dtype", options.dtype, "f64, f32, c128, c64, dd, all");
   }
-  if (options.is_on_device && options.dtype == "dd")
+  if (options.device.is_given() && options.dtype == "dd")
     throw Failure(ExitCode::kUsage, "--dtype = dd is of the processor: it goes without --device");
   static_cast<void>(case_of(Scalar::kF64, 1, options.elements));
+  if (options.device.is_given()) use_device(options.device);
   const std::optional<DeviceNames> device =
-      options.is_on_device ? std::optional<DeviceNames>(device_names()) : std::nullopt;
+      options.device.is_given() ? std::optional<DeviceNames>(device_names()) : std::nullopt;
+  for (const auto& [dtype, scalar] : types) {
+    if (!device || (options.dtype != "all" && options.dtype != dtype)) continue;
+    for (const std::int64_t n : sizes) require_room(product_bytes(scalar, n, n, n, 1, 0), device_room());
+  }
   std::ofstream json;
   if (!options.json_path.empty()) {
     json.open(options.json_path, std::ios::app);
@@ -154,8 +160,8 @@ Command add_bench(CLI::App& program) {
   app->add_option("--threads", options->threads, "CPU threads; 0: all [0]")->type_name("N");
   app->add_option("--elements", options->elements, "class of both matrices, as in kizami check --grammar [randn]")
       ->type_name("CLASS");
-  app->add_flag("--device", options->is_on_device,
-                "time the current CUDA device, native cuBLAS beside the products: calls one behind the other, of 5 ms");
+  add_device_option(*app, options->device,
+                    "calls one behind the other, of 5 ms, native cuBLAS beside them, on the current CUDA device");
   app->add_option("--json", options->json_path, "append one JSON object a row to this file")->type_name("FILE");
   app->footer(
       "\nExamples:\n  kizami bench --sizes 512,1024 --dtype f64\n"

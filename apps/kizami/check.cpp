@@ -18,7 +18,9 @@
 #include "check/case.hpp"
 #include "check/text.hpp"
 #include "commands.hpp"
+#include "device.hpp"
 #include "device_campaign.hpp"
+#include "device_option.hpp"
 #include "failure.hpp"
 #include "options.hpp"
 
@@ -36,7 +38,7 @@ struct CheckOptions {
   std::string seconds = "0";
   std::string first = "0";
   std::string seed = "1";
-  bool is_on_device = false;
+  DeviceOption device;
   std::string hashes_path;
   std::string written_hashes_path;
   std::string jobs = "0";
@@ -48,7 +50,7 @@ struct CheckOptions {
 
   /// Whether the cases are those of devices.
   [[nodiscard]] bool is_for_devices() const {
-    return is_on_device || !hashes_path.empty() || !written_hashes_path.empty();
+    return device.is_given() || !hashes_path.empty() || !written_hashes_path.empty();
   }
 };
 
@@ -94,7 +96,7 @@ std::uint64_t seed_of(const CheckOptions& options) {
 
 /// Random cases of devices, on the device, or on the host to write or to verify a file of hashes.
 ExitCode run_campaign_for_devices(const CheckOptions& options) {
-  if (!options.written_hashes_path.empty() && (options.is_on_device || !options.hashes_path.empty()))
+  if (!options.written_hashes_path.empty() && (options.device.is_given() || !options.hashes_path.empty()))
     throw Failure(ExitCode::kUsage, "--write-hashes is of the host: it goes without --device and --hashes");
   DeviceCampaign campaign;
   campaign.seed = seed_of(options);
@@ -103,11 +105,16 @@ ExitCode run_campaign_for_devices(const CheckOptions& options) {
   campaign.seconds = integer_option("--seconds", options.seconds, 0, kMaxSeconds);
   campaign.jobs = integer_option("--jobs", options.jobs, 0, kMaxJobs);
   campaign.max_failures = integer_option("--max-failures", options.max_failures, 1, kMaxCount);
-  campaign.is_on_device = options.is_on_device;
-  if (options.is_on_device) {
-    campaign.make_solver = device_solver;
-    campaign.campaign_command += " --device";
-    campaign.case_command += " --device";
+  campaign.is_on_device = options.device.is_given();
+  if (options.device.is_given()) {
+    campaign.make_solver = [device = options.device] {  // on a thread of its own
+      use_device(device);
+      return device_solver();
+    };
+    use_device(options.device);
+    const std::string option = " --device" + (options.device.number().empty() ? "" : "=" + options.device.number());
+    campaign.campaign_command += option;
+    campaign.case_command += option;
   }
   campaign.is_quiet = options.is_quiet;
   campaign.hashes_path = options.hashes_path;
@@ -159,7 +166,13 @@ ExitCode run_check(const CheckOptions& options) {
     throw Failure(ExitCode::kUsage, "--hashes and --write-hashes need --campaign");
   if (options.is_grammar_wanted) return write_stdout(check::case_help()), ExitCode::kOk;
   const std::vector<check::Case> cases = cases_of(options);
-  if (options.is_on_device) return check_cases(cases, *device_solver(), options.is_quiet);
+  if (options.device.is_given()) {
+    use_device(options.device);
+    const std::unique_ptr<CaseSolver> solver = device_solver();
+    for (const check::Case& spec : cases)
+      require_room(product_bytes(spec.scalar, spec.m, spec.n, spec.k, spec.num_products, 0), device_room());
+    return check_cases(cases, *solver, options.is_quiet);
+  }
   std::array<std::int64_t, 4> count{};
   for (const check::Case& spec : cases) {
     const CaseResult result = run_case(spec);
@@ -192,7 +205,7 @@ Command add_check(CLI::App& program) {
   app->add_option("--seconds", options->seconds, "campaign: stop after so long; 0: no limit [0]")->type_name("S");
   app->add_option("--seed", options->seed, "campaign: seed of all cases [1]")->type_name("N");
   app->add_option("--first", options->first, "campaign: number of the first case [0]")->type_name("N");
-  app->add_flag("--device", options->is_on_device, "run on the current CUDA device, and compare with the host's bits");
+  add_device_option(*app, options->device, "compare with the host's bits, run on the current CUDA device");
   app->add_option("--write-hashes", options->written_hashes_path,
                   "campaign: write the host's answers to the cases of devices, to be carried to one")
       ->type_name("FILE");

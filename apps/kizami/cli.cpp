@@ -10,6 +10,7 @@
 
 #include "check/text.hpp"
 #include "commands.hpp"
+#include "device_option.hpp"
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
 #include "kizami/nearest.hpp"
@@ -102,6 +103,11 @@ ExitCode parse_and_run(int argc, char** argv) {
                                       add_run(app),  add_audit(app), add_info(app),  add_help(app)};
   refuse_unknown_command(argc, argv, commands);
   argc = take_program_words(argc, argv);
+  std::vector<std::string> words = with_device_numbers({argv, argv + argc});
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  argc = static_cast<int>(pointers.size());
+  argv = pointers.data();
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What --device means: the calling thread's current CUDA device, as the commands see it. No CUDA header is needed to
+// What --device means: the calling thread's current CUDA device, or one by its number, as the commands see it. No CUDA header is needed to
 // include this, and a build without CUDA has all of it. Everything here throws Failure kRefused where there is no
 // device, or the program was built without CUDA; kInternal where the device fails; kOutOfMemory where its memory is
 // short.
@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "device_room.hpp"
 #include "kizami/outcome.hpp"
 #include "kizami/plan.hpp"
 #include "kizami/policy.hpp"
@@ -24,6 +25,11 @@ struct DeviceNames {
 [[nodiscard]] DeviceNames device_names();
 /// What the driver calls device `number` of this machine.
 [[nodiscard]] std::string device_name(int number);
+
+/// Makes device `number` the current one of this thread.
+void use_device(int number);
+/// The memory of the current device, as it is now.
+[[nodiscard]] DeviceRoom device_room();
 
 /// @status as cuda::make_plan()
 [[nodiscard]] Result<Plan> device_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,

@@ -16,6 +16,8 @@ namespace {
 std::unique_ptr<CaseSolver> device_solver() { refuse(); }
 DeviceNames device_names() { refuse(); }
 std::string device_name(int) { refuse(); }
+void use_device(int) { refuse(); }
+DeviceRoom device_room() { refuse(); }
 Result<Plan> device_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const Policy&) { refuse(); }
 
 template <class T>

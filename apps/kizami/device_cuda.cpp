@@ -30,13 +30,22 @@ std::string driver_name() {
   return "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+/// Throws Failure kRefused where this machine has no such device.
+void require_device_number(int number) {
+  require_device();
+  int count = 0;
+  check_cuda(cudaGetDeviceCount(&count), "asking for devices");
+  if (number < count) return;
+  throw Failure(ExitCode::kRefused, fmt::format("--device = {}, this machine has {}", number, count));
+}
+
 /// At least so many bytes, and not many more: matrices fill devices.
 std::byte* reserve(GrowingBuffer<false>& buffer, std::size_t bytes, std::string_view what) {
   try {
     return buffer.reserve_exactly(std::max<std::size_t>(bytes, 1));
   } catch (const std::bad_alloc&) {
-    throw Failure(ExitCode::kOutOfMemory,
-                  fmt::format("--device: no device memory for {} of {}", in_bytes(bytes), what));
+    throw Failure(ExitCode::kOutOfMemory, fmt::format("--device: no device memory for {} of {}, {} are free",
+                                                      in_bytes(bytes), what, in_bytes(device_room().free_bytes)));
   }
 }
 
@@ -133,12 +142,22 @@ DeviceNames device_names() {
   return {properties.name, driver_name()};
 }
 
+void use_device(int number) {
+  require_device_number(number);
+  check_cuda(cudaSetDevice(number), "taking the device");
+}
+
+DeviceRoom device_room() {
+  DeviceRoom room{device_names().device};
+  std::size_t free_bytes = 0, total_bytes = 0;
+  check_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for its memory");
+  room.free_bytes = free_bytes;
+  room.total_bytes = total_bytes;
+  return room;
+}
+
 std::string device_name(int number) {
-  require_device();
-  int count = 0;
-  check_cuda(cudaGetDeviceCount(&count), "asking for devices");
-  if (number >= count)
-    throw Failure(ExitCode::kRefused, fmt::format("--device = {}, this machine has {}", number, count));
+  require_device_number(number);
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, number), "asking for the device");
   return properties.name;

@@ -21,6 +21,7 @@
 #include "address_space.hpp"
 #include "commands.hpp"
 #include "device.hpp"
+#include "device_option.hpp"
 #include "exact_sample.hpp"
 #include "failure.hpp"
 #include "gemm_double_double.hpp"
@@ -46,7 +47,7 @@ struct GemmOptions {
   std::string beta;  ///< empty: not given
   PolicyOptions policy;
   bool is_double_double = false;
-  bool is_on_device = false;
+  DeviceOption device;
   bool is_checked = false;
   bool is_json = false;
   bool is_quiet = false;
@@ -124,7 +125,7 @@ void refuse_output_name(const std::string& output) {
 
 /// What can be said before any file is read.
 void check_usage(const GemmOptions& options) {
-  if (options.is_on_device) refuse_options_of_processor(options.policy);
+  if (options.device.is_given()) refuse_options_of_processor(options.policy);
   refuse_output_name(options.output);
   if (!options.c0.empty() && options.beta.empty()) {
     throw Failure(ExitCode::kUsage, "--c is given, but without --beta it is not read: say --beta 1 to add it");
@@ -312,7 +313,7 @@ ExitCode run_double_double(const GemmOptions& options) {
   if (!options.beta.empty() || !options.c0.empty())
     throw Failure(ExitCode::kUsage, "--dd takes neither --beta nor --c");
   if (options.is_checked) throw Failure(ExitCode::kUsage, "--dd takes no --check");
-  if (options.is_on_device) throw Failure(ExitCode::kUsage, "--dd takes no --device");
+  if (options.device.is_given()) throw Failure(ExitCode::kUsage, "--dd takes no --device");
   GemmCall ops;
   set_ops(options, ops);
   const double alpha = scalar_option("--alpha", options.alpha, Scalar::kF64).real();
@@ -327,7 +328,10 @@ ExitCode run_gemm(const GemmOptions& options) {
   check_usage(options);
   const Policy policy = policy_of(options.policy);
   std::optional<std::string> device;
-  if (options.is_on_device) device = device_names().device;
+  if (options.device.is_given()) {
+    use_device(options.device);
+    device = device_names().device;
+  }
   GemmCall call = read_call(options);
   const Scalar scalar = call.a.scalar;
   const MatrixShape& shape = call.c_shape;
@@ -338,10 +342,16 @@ ExitCode run_gemm(const GemmOptions& options) {
                               to_string(shape)));
   }
   const std::uint64_t output_bytes = file_bytes(format, scalar, shape);
+  if (device) require_room(product_bytes(scalar, shape.rows, shape.cols, call.k, 1, 0), device_room());
   const Result<Plan> plan = device ? device_plan(scalar, shape.rows, shape.cols, call.k, policy)
                                    : make_plan(scalar, shape.rows, shape.cols, call.k, policy);
   throw_if_unplanned(plan.status(), policy);
-  if (!device) require_room_for_native_blas(plan.value());
+  if (device) {
+    require_room(product_bytes(scalar, shape.rows, shape.cols, call.k, 1, plan.value().workspace_bytes()),
+                 device_room());
+  } else {
+    require_room_for_native_blas(plan.value());
+  }
   const unsigned processors = std::thread::hardware_concurrency();
   const int threads = policy.threads > 0 ? policy.threads : static_cast<int>(processors > 0 ? processors : 1);
   GemmReport report{plan.value(), policy, call.op_a, call.op_b, call.alpha, call.beta, threads};
@@ -389,8 +399,9 @@ Command add_gemm(CLI::App& program) {
       "--dd", options->is_double_double,
       "C in double-double, up to bits=100: an array of float64 (rows, columns, 2) of high and low parts; so may "
       "A and B be, else matrices of float64");
-  app->add_flag("--device", options->is_on_device,
-                "multiply on the current CUDA device, one product after another; memory is copied there and back");
+  add_device_option(*app, options->device,
+                    "multiply, one product after another with matrices copied there and back, on the current CUDA "
+                    "device");
   app->add_flag(
       "--check", options->is_checked,
       "compare up to 1024 elements of each product with the exact one; write nothing if one breaks the bound");

@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "device.hpp"
+#include "device_option.hpp"
 #include "failure.hpp"
 #include "kizami/plan.hpp"
 #include "npy.hpp"
@@ -22,7 +23,7 @@ struct PlanOptions {
   std::string m, n, k;
   std::string dtype = "f64";
   PolicyOptions policy;
-  bool is_on_device = false;
+  DeviceOption device;
   bool is_json = false;
 };
 
@@ -62,14 +63,18 @@ ExitCode run_plan(const PlanOptions& options) {
   const std::int64_t m = integer_option("M", options.m, 0, kDimLimit - 1);
   const std::int64_t n = integer_option("N", options.n, 0, kDimLimit - 1);
   const std::int64_t k = integer_option("K", options.k, 0, kDimLimit - 1);
-  if (options.is_on_device) refuse_options_of_processor(options.policy);
-  if (options.is_on_device && scalar == Scalar::kDD)
+  if (options.device.is_given()) refuse_options_of_processor(options.policy);
+  if (options.device.is_given() && scalar == Scalar::kDD)
     throw Failure(ExitCode::kUsage, "--dtype = dd is of the processor: it goes without --device");
   const Policy policy = policy_of(options.policy);
-  const std::string device = options.is_on_device ? device_names().device : "";
+  if (options.device.is_given()) use_device(options.device);
+  const std::string device = options.device.is_given() ? device_names().device : "";
+  if (options.device.is_given()) require_room(product_bytes(scalar, m, n, k, 1, 0), device_room(), true);
   const Result<Plan> plan =
-      options.is_on_device ? device_plan(scalar, m, n, k, policy) : make_plan(scalar, m, n, k, policy);
+      options.device.is_given() ? device_plan(scalar, m, n, k, policy) : make_plan(scalar, m, n, k, policy);
   throw_if_unplanned(plan.status(), policy);
+  if (options.device.is_given())
+    require_room(product_bytes(scalar, m, n, k, 1, plan.value().workspace_bytes()), device_room(), true);
   std::string text = options.is_json ? as_json(plan.value(), device) : plan.value().explain();
   if (!text.ends_with('\n')) text += '\n';
   write_stdout(text);
@@ -86,7 +91,7 @@ Command add_plan(CLI::App& program) {
   app->add_option("N", options->n, "columns of C")->required()->type_name("");
   app->add_option("K", options->k, "inner dimension")->required()->type_name("");
   app->add_option("--dtype", options->dtype, "type of the elements [f64]")->type_name("f32|f64|c64|c128|dd");
-  app->add_flag("--device", options->is_on_device, "on the current CUDA device, for operands in its memory");
+  add_device_option(*app, options->device, "for operands in its memory, on the current CUDA device");
   app->add_flag("--json", options->is_json, "print one JSON object");
   add_policy_options(*app, options->policy);
   app->footer(

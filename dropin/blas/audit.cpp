@@ -15,13 +15,18 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Of small calls every eighth of a thread: two looks at the clock take as long as such a call.
-bool is_to_be_timed(const Shape& x) {
+/// How many small calls of a thread are timed one by one, and then one of how many: two looks at the clock take longer
+/// than such a call.
+constexpr unsigned kAllTimed = 64;
+constexpr unsigned kPeriod = 32;
+
+/// Calls that the next timed one stands for: 0 if this one is only counted.
+unsigned calls_to_note(const Shape& x) {
   constexpr std::int64_t kSmall = 32;
-  constexpr unsigned kPeriod = 8;
-  if (x.m > kSmall || x.n > kSmall || x.k > kSmall) return true;
+  if (x.m > kSmall || x.n > kSmall || x.k > kSmall) return 1;
   thread_local unsigned calls = 0;
-  return calls++ % kPeriod == 0;
+  if (++calls <= kAllTimed) return 1;
+  return calls % kPeriod == 0 ? kPeriod : 0;
 }
 
 /// What Kizami is predicted to take at accuracy native, by the quickest of its schemes that keep to it; 0: not known.
@@ -35,9 +40,11 @@ double predicted_emulated(const Call<T>& call) {
 
 }  // namespace
 
-bool is_audited() noexcept {
+bool ask_audited() noexcept {
   try {
-    return process_configuration().is_audit;
+    const bool is_wanted = process_configuration().is_audit;
+    audit_state.store(is_wanted ? AuditState::kOn : AuditState::kOff, std::memory_order_relaxed);
+    return is_wanted;
   } catch (...) {  // no memory for a configuration
     return false;
   }
@@ -45,8 +52,8 @@ bool is_audited() noexcept {
 
 template <class T>
 AuditedCall<T>::AuditedCall(const Call<T>& call) noexcept : call_(call), key_{call.caller, call.name, call} {
-  is_timed_ = is_to_be_timed(call);
-  if (!is_timed_) return;
+  num_noted_ = calls_to_note(call);
+  if (num_noted_ == 0) return;
   begin_ = Clock::now();
   const bool is_product = is_valid(call) && call.m > 0 && call.n > 0 && call.k > 0 && call.alpha != T{};
   if (!is_product) return;
@@ -66,14 +73,11 @@ AuditedCall<T>::AuditedCall(const Call<T>& call) noexcept : call_(call), key_{ca
 
 template <class T>
 void AuditedCall<T>::finish() noexcept {
-  if (!is_timed_) {
-    note_counted(key_);
-    return renew_report(process_configuration());
-  }
+  if (num_noted_ == 0) return note_counted(key_);
   const double seconds = since(begin_);
   try {
     if (!sample_) {
-      note_audited(key_, seconds, nullptr, 0);
+      note_audited(key_, num_noted_, seconds, nullptr, 0);
     } else {
       const Clock::time_point begin = Clock::now();
       AuditSample sample;
@@ -85,9 +89,9 @@ void AuditedCall<T>::finish() noexcept {
       sample.terms = terms_;
       const double predicted = predicted_emulated(call_);
       sample.seconds = sample_seconds_ + since(begin);
-      note_audited(key_, seconds, &sample, predicted);
+      note_audited(key_, num_noted_, seconds, &sample, predicted);
     }
-    renew_report(process_configuration());
+    renew_report(process_configuration(), num_noted_);
   } catch (...) {  // no memory for a sample
   }
 }

@@ -13,6 +13,7 @@ template <class T>
 struct Call : TypedCall<T> {
   const char* name = "";         ///< of the function that was called
   const void* caller = nullptr;  ///< an address in the calling code
+  bool is_exchanged = false;     ///< A is what the program calls B, and B is A
 };
 
 /// Whether the reference BLAS takes the options, sizes and leading dimensions.
@@ -47,6 +48,7 @@ void turn_row_major(Call<T>& x) {
     std::swap(x.m, x.n);
     std::swap(x.a, x.b);
     std::swap(x.lda, x.ldb);
+    x.is_exchanged = !x.is_exchanged;
   }
 }
 

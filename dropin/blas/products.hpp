@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "dropin/blas/call.hpp"
+#include "dropin/blas/kept.hpp"
 #include "dropin/blas/native.hpp"
 #include "kizami/gemm.hpp"
+#include "kizami/plan.hpp"
 
 namespace kizami::dropin::blas {
 
@@ -23,8 +26,10 @@ class Products {
     if (x.m == 0 || x.n == 0) return;
     if (!is_emulated_) return multiply_natively(x);
     Outcome outcome;
-    const Status status = kizami::gemm<T>(Layout::kColMajor, op_of(x.op_a), op_of(x.op_b), x.m, x.n, x.k, x.alpha, x.a,
-                                          x.lda, x.b, x.ldb, x.beta, x.c, x.ldc, policy_, &outcome);
+    const Status status = names_.is_any()
+                              ? multiply_named(x, outcome)
+                              : kizami::gemm<T>(Layout::kColMajor, op_of(x.op_a), op_of(x.op_b), x.m, x.n, x.k, x.alpha,
+                                                x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc, policy_, &outcome);
     if (!status.ok()) {
       ++num_native_;
       return multiply_natively(x);
@@ -33,12 +38,37 @@ class Products {
     note(outcome);
   }
 
+  /// The operands of all products that follow. @range the call is one product
+  void name_operands(const CallNames& names) { names_ = names; }
+
   /// With the largest bound, and sums of counts.
   [[nodiscard]] const Outcome& worst() const { return worst_; }
   [[nodiscard]] std::int64_t num_native() const { return num_native_; }
   [[nodiscard]] std::int64_t num_emulated() const { return num_emulated_; }
 
  private:
+  [[nodiscard]] static MatrixView<const T> view_of(char op, const T* data, std::int64_t rows, std::int64_t cols,
+                                                   std::int64_t ld) {
+    const MatrixView<const T> view = is_transposed(op) ? blas_view(data, cols, rows, ld, Layout::kColMajor).transposed()
+                                                       : blas_view(data, rows, cols, ld, Layout::kColMajor);
+    return kIsComplex<T> && (op == 'C' || op == 'R') ? view.conjugated() : view;
+  }
+  /// The product with operands that are kept under their names.
+  [[nodiscard]] Status multiply_named(const TypedCall<T>& x, Outcome& outcome) {
+    const Result<Plan> plan = make_plan(kScalarOf<T>, x.m, x.n, x.k, policy_);
+    if (!plan.ok()) return plan.status();
+    const MatrixView<const T> a = view_of(x.op_a, x.a, x.m, x.k, x.lda), b = view_of(x.op_b, x.b, x.k, x.n, x.ldb);
+    std::shared_ptr<const PreparedOperand> kept_a, kept_b;
+    if (names_.a) kept_a = kept_operand<T>(*names_.a, plan.value(), Side::kA, x.op_a, a);
+    if (names_.b) kept_b = kept_operand<T>(*names_.b, plan.value(), Side::kB, x.op_b, b);
+    const auto multiply = [&](const kizami::Operand<T>& left, const kizami::Operand<T>& right) {
+      return kizami::run<T>(plan.value(), x.alpha, left, right, x.beta,
+                            blas_view(x.c, x.m, x.n, x.ldc, Layout::kColMajor), {}, &outcome);
+    };
+    const Status status = multiply(kept_a ? kizami::Operand<T>(*kept_a, a) : kizami::Operand<T>(a),
+                                   kept_b ? kizami::Operand<T>(*kept_b, b) : kizami::Operand<T>(b));
+    return status.ok() ? status : multiply(a, b);  // what was kept is of no use for this plan
+  }
   static void multiply_natively(const TypedCall<T>& x) {
     NativeLevel3<T>::gemm(x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc);
   }
@@ -55,6 +85,7 @@ class Products {
   }
 
   Policy policy_;
+  CallNames names_;
   bool is_emulated_ = false;
   Outcome worst_;
   std::int64_t num_native_ = 0;

@@ -120,6 +120,7 @@ void record_emulated(const Call<T>& call, const Emulation<T>& done, const Config
 template <class T>
 Rest answer(const Call<T>& call) noexcept {
   Rest rest;
+  const CallNames names = take_names();
   try {
     const Configuration& configuration = process_configuration();
     if (has_complaint(configuration)) report_complaint(configuration);
@@ -131,6 +132,8 @@ Rest answer(const Call<T>& call) noexcept {
       Policy policy = policy_of(settings);
       policy.scheme = scheme;  // of the whole call; the planner may think otherwise of its blocks
       Emulation<T> emulation(call, policy, configuration);
+      if (is_product(call.routine))
+        emulation.products.name_operands(call.is_exchanged ? CallNames{names.b, names.a} : names);
       emulate(call, emulation.products);
       rest.is_answered = true;
       if (rest.is_recorded || emulation.has_sample) record_emulated(call, emulation, configuration, settings);

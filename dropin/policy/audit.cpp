@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Of the time since the library was loaded: what samples may take, and what the first samples of kinds may take beyond
 /// it. A sample is taken if what it will take is still within that, by what a term took before.
-constexpr double kSampleShare = 0.05;
+constexpr double kSampleShare = 0.02;
 constexpr double kFirstShare = 0.10;
 constexpr std::size_t kMaxKinds = 4096;  ///< more are counted together
 
@@ -69,7 +69,7 @@ struct Audit {
   Clock::time_point begin = Clock::now();
   std::atomic<double> sampled_seconds{0};
   std::atomic<double> term_seconds{1e-6};  ///< that a term of a sampled element takes
-  std::atomic<std::int64_t> calls{0};
+  std::atomic<std::int64_t> noted{0};      ///< calls, as far as note_audited() was told of them
 };
 constinit base::PerProcess<Audit> audit;
 
@@ -124,11 +124,12 @@ int elements_to_sample(const AuditKey& key, std::int64_t terms, Clock::time_poin
   }
 }
 
-void note_audited(const AuditKey& key, double seconds, const AuditSample* sample, double predicted) noexcept {
+void note_audited(const AuditKey& key, std::int64_t calls, double seconds, const AuditSample* sample,
+                  double predicted) noexcept {
   try {
     Audit& all = audit.get();
     Sum& sum = sum_of(all, key);
-    all.calls.fetch_add(1, std::memory_order_relaxed);
+    all.noted.fetch_add(calls, std::memory_order_relaxed);
     sum.calls.fetch_add(1, std::memory_order_relaxed);
     sum.timed.fetch_add(1, std::memory_order_relaxed);
     sum.seconds.fetch_add(seconds, std::memory_order_relaxed);
@@ -149,16 +150,14 @@ void note_audited(const AuditKey& key, double seconds, const AuditSample* sample
 
 void note_counted(const AuditKey& key) noexcept {
   try {
-    Audit& all = audit.get();
-    all.calls.fetch_add(1, std::memory_order_relaxed);
-    sum_of(all, key).calls.fetch_add(1, std::memory_order_relaxed);
+    sum_of(audit.get(), key).calls.fetch_add(1, std::memory_order_relaxed);
   } catch (...) {  // no memory for a count
   }
 }
 
 std::int64_t audited_calls() noexcept {
   Audit* const all = audit.known();
-  return all == nullptr ? 0 : all->calls.load(std::memory_order_relaxed);
+  return all == nullptr ? 0 : all->noted.load(std::memory_order_relaxed);
 }
 
 Totals audit_totals() {
@@ -177,10 +176,11 @@ std::string audit_json() {
   Audit* const all = audit.known();
   if (all == nullptr) return {};
   const std::lock_guard lock(all->mutex);
-  if (all->calls == 0) return {};
   std::string text;
+  std::int64_t calls = 0;
   for (const auto& [key, sum] : all->sums) {
     if (sum.calls == 0) continue;  // known, and not yet answered
+    calls += sum.calls;
     JsonLine line;
     line.field("event", "audited")
         .field("routine", key.name)
@@ -203,11 +203,10 @@ std::string audit_json() {
     }
     text += line.line();
   }
+  if (calls == 0) return {};
   JsonLine cost;
-  text += cost.field("event", "audit")
-              .field("sampled_seconds", all->sampled_seconds.load())
-              .field("calls", all->calls.load())
-              .line();
+  text +=
+      cost.field("event", "audit").field("sampled_seconds", all->sampled_seconds.load()).field("calls", calls).line();
   return text;
 }
 

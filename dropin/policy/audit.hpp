@@ -36,11 +36,14 @@ inline constexpr int kMostElements = 4;
 [[nodiscard]] int elements_to_sample(const AuditKey& key, std::int64_t terms,
                                      std::chrono::steady_clock::time_point now) noexcept;
 
+/// @param calls      of the thread since it told last: this one, and those that were only counted
 /// @param predicted  seconds that Kizami is predicted to take, of a sampled call; 0: not known
-void note_audited(const AuditKey& key, double seconds, const AuditSample* sample, double predicted) noexcept;
+void note_audited(const AuditKey& key, std::int64_t calls, double seconds, const AuditSample* sample,
+                  double predicted) noexcept;
 /// A call that was not timed: its time is the mean of those of its kind that were.
 void note_counted(const AuditKey& key) noexcept;
 
+/// About how many: those that note_audited() was told of.
 [[nodiscard]] std::int64_t audited_calls() noexcept;
 [[nodiscard]] Totals audit_totals();
 /// The lines of the report; empty if there was no call.

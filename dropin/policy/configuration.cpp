@@ -102,6 +102,9 @@ Result<Configuration> read_configuration(ReadVariable read_variable) {
   constexpr const char* kTotal = "KIZAMI_WORKSPACE_TOTAL";
   const std::string_view total = value_of(read_variable, kTotal);
   if (!total.empty()) KIZAMI_RETURN_IF_ERROR(parse_bytes(kTotal, total, out.workspace_total));
+  constexpr const char* kKept = "KIZAMI_KEPT";
+  const std::string_view kept = value_of(read_variable, kKept);
+  if (!kept.empty()) KIZAMI_RETURN_IF_ERROR(parse_bytes(kKept, kept, out.kept_bytes));
   out.native_path = value_of(read_variable, "KIZAMI_NATIVE");
   const std::string path(value_of(read_variable, "KIZAMI_RULES"));
   if (!path.empty()) {

@@ -138,11 +138,12 @@ std::string report_text(bool is_complete) {
 
 bool is_json_path(const std::string& path) { return path.ends_with(".json") || path.ends_with(".jsonl"); }
 
-void renew_report(const Configuration& configuration) noexcept {
+void renew_report(const Configuration& configuration, unsigned calls_since) noexcept {
   constexpr double kShare = 0.02;  // of the time
   constexpr unsigned kLooks = 64;  // calls of a thread between looks at the clock, where calls are many
   thread_local unsigned looks = 0;
-  if (++looks > kLooks && looks % kLooks != 0) return;
+  looks += calls_since;
+  if (looks > kLooks && looks % kLooks >= calls_since) return;
   try {
     const std::int64_t calls = process_record().totals().calls() + audited_calls();
     File& file = report_file.get();

@@ -18,7 +18,8 @@ namespace kizami::dropin {
 [[nodiscard]] std::string report_text(bool is_complete);
 
 /// Writes the file of the process if that is due. What it does not take is said on stderr, once in a process.
-void renew_report(const Configuration& configuration) noexcept;
+/// @param calls  that this thread has made since it asked last
+void renew_report(const Configuration& configuration, unsigned calls = 1) noexcept;
 
 /// Where a summary goes that is to be lines of JSON.
 [[nodiscard]] bool is_json_path(const std::string& path);

@@ -3,7 +3,7 @@
 """Audits programs of others by `kizami audit`, and takes the processor time of runs without and with it, in turn.
 
 usage: audits.py KIZAMI [--record FILE] [--rounds N] PROGRAM...
-PROGRAM: system_numpy (the distribution's, on libblas.so.3, with SciPy), wheel_numpy (that of this Python), products_8, products_60,
+PROGRAM: octave (octave_products.m), system_numpy (the distribution's, on libblas.so.3, with SciPy), wheel_numpy (that of this Python), products_8, products_60,
 products_600 (NumPy of this Python: nothing but products), pyscf (the Python of KIZAMI_PYSCF_PYTHON), hpcc. One thread. --record appends a
 JSON line each. Exit status 77 if a program is not installed.
 """
@@ -31,6 +31,7 @@ def commands():
     return {"system_numpy": (["/usr/bin/python3", PRODUCTS, "1500"], {}, {}), "wheel_numpy": ([python, PRODUCTS, "2000"], {}, {}),
             "products_8": ([python, PRODUCTS, "8", "products"], {}, {}), "products_60": ([python, PRODUCTS, "60", "products"], {}, {}),
             "products_600": ([python, PRODUCTS, "600", "products"], {}, {}), "pyscf": (Pyscf().command, {}, {}),
+            "octave": (["octave-cli", "--quiet", str(HERE / "octave_products.m"), "1500"], {}, {}),
             "hpcc": (hpcc.command, hpcc.environment, hpcc.files)}
 
 

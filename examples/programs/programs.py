@@ -5,7 +5,7 @@ emulated. What a program says of its own results must hold in both runs, and its
 
 usage: programs.py LIBRARY PROGRAM... [--record FILE] [--quick] [--threads N] [--hpl-size N] [--only JOB,...]
 PROGRAM, with libkizami_blas.so: numpy, scipy (their tests of linear algebra, on the reference BLAS and LAPACK), hpcc (HPL and its
-companions), pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3), lapack and scalapack (their own tests by
+companions), octave (its tests of linear algebra, and products of all types by octave_tests.m), pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3), lapack and scalapack (their own tests by
 lapack_tests.py and scalapack_tests.py, with lapack.rules); with libkizami_cublas.so, on a CUDA
 device: torch, cupy, jax (linear_algebra.py). --record appends a JSON line each; --quick takes the parts of numpy's and
 scipy's tests that last seconds; --only takes these jobs of lapack or scalapack, of lapack also a program's: xeigtstd.
@@ -136,6 +136,21 @@ class Hpcc(Program):
         return [] if good else [f"before {before}, after {after}"]
 
 
+class Octave(Program):
+    command, routines = ["octave-cli", "--quiet", "--no-init-file", str(HERE.resolve() / "octave_tests.m")], ("dgemm_", "dsyrk_", "sgemm_", "zgemm_")
+
+    def results(self, run):
+        tests = [(int(passed), int(of)) for passed, of in re.findall(r"^\w+: (\d+) of (\d+)$", run.text, re.M)]
+        products = re.findall(r"^product \w+ \d+: (\d)$", run.text, re.M)
+        return {"passed": sum(passed for passed, _ in tests), "of": sum(of for _, of in tests), "products": products.count("1"), "of_products": len(products)}
+
+    def problems(self, before, after):
+        found = [] if before == after else [f"before {before}, after {after}"]
+        if after["products"] != 20 or after["of_products"] != 20:
+            found.append(f"{after['products']} of {after['of_products']} products are within k u |A||B|, must be 20 of 20")
+        return found + ([] if after["passed"] >= 400 else [f"{after['passed']} tests, must be 400"])
+
+
 class Pyscf(Program):
     routines = ("dgemm_",)
 
@@ -252,7 +267,7 @@ def programs(is_quick, hpl_size, only):
     return {"numpy": PythonTests(["numpy.linalg"], 350, ("dgemm_", "zgemm_", "cblas_dgemm", "dtrsm_"),
                                  QUICK_NUMPY if is_quick else ""),
             "scipy": PythonTests(modules, 200 if is_quick else 1000, ("dgemm_", "zgemm_", "dtrsm_", "dsyrk_")),
-            "hpcc": Hpcc(hpl_size), "pyscf": Pyscf(),
+            "hpcc": Hpcc(hpl_size), "octave": Octave(), "pyscf": Pyscf(),
             "lapack": OwnTests("lapack_tests.py", 80, ("dgemm_", "zgemm_", "dsyrk_"), only),
             "scalapack": OwnTests("scalapack_tests.py", 29, ("dgemm_", "zgemm_"), only), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy"), "jax": Jax()}
 
@@ -280,7 +295,7 @@ def compare(name, program, library, threads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
-    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "pyscf", "lapack", "scalapack", "torch", "cupy", "jax"])
+    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "octave", "pyscf", "lapack", "scalapack", "torch", "cupy", "jax"])
     parser.add_argument("--record", type=Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--threads", type=int, default=1)

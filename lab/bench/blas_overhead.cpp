@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What a call costs that libkizami_blas.so leaves to the native BLAS: dgemm_ of 1 x 1 matrices as the program sees it,
+// What a call costs that libkizami_blas.so leaves to the native BLAS: dgemm_ of small matrices as the program sees it,
 // beside the same function of the native library called by its address. One JSON line, in nanoseconds a call.
 //   LD_PRELOAD="libkizami_blas.so libblas.so.3" bench_blas_overhead libblas.so.3
+//   KIZAMI_AUDIT=1 KIZAMI_REPORT=FOLDER LD_PRELOAD="libkizami_blas.so libblas.so.3" bench_blas_overhead libblas.so.3 --n 8
 #include <dlfcn.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "harness/options.hpp"
 #include "harness/records.hpp"
@@ -17,24 +20,26 @@ namespace {
 using Dgemm = void(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
                    const int*, const double*, const int*, const double*, double*, const int*, std::size_t, std::size_t);
 
-auto call_of(Dgemm* dgemm) {
-  return [dgemm] {
-    const int n = 1;
-    double c = 0;
-    const double a = 1.5, b = 2.5, alpha = 1, beta = 0;
-    dgemm("N", "N", &n, &n, &n, &alpha, &a, &n, &b, &n, &beta, &c, &n, 1, 1);
+auto call_of(Dgemm* dgemm, int n) {
+  const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  return [dgemm, n, a = std::vector<double>(elements, 1.5), b = std::vector<double>(elements, 2.5),
+          c = std::vector<double>(elements)]() mutable {
+    const double alpha = 1, beta = 0;
+    dgemm("N", "N", &n, &n, &n, &alpha, a.data(), &n, b.data(), &n, &beta, c.data(), &n, 1, 1);
   };
 }
 
-void measure(const std::string& path, const bench::Records& records) {
+void measure(const std::string& path, int n, const bench::Records& records) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
   auto* native = library == nullptr ? nullptr : reinterpret_cast<Dgemm*>(dlsym(library, "dgemm_"));
   auto* seen = reinterpret_cast<Dgemm*>(dlsym(RTLD_DEFAULT, "dgemm_"));
   if (native == nullptr || seen == nullptr || seen == native)
     throw std::runtime_error("needs LD_PRELOAD=\"libkizami_blas.so LIBRARY\", and LIBRARY = '" + path +
                              "' with dgemm_");
-  const bench::Overhead ns = bench::overhead_of(call_of(native), call_of(seen));
+  const bench::Overhead ns = bench::overhead_of(call_of(native, n), call_of(seen, n));
   records.append(bench::Json{{"native", path},
+                             {"n", n},
+                             {"audit", std::getenv("KIZAMI_AUDIT") != nullptr},
                              {"native_ns", ns.direct},
                              {"forwarded_ns", ns.forwarded},
                              {"overhead_ns", ns.forwarded - ns.direct}});
@@ -45,11 +50,13 @@ void measure(const std::string& path, const bench::Records& records) {
 int main(int argc, char** argv) {
   std::string library;
   std::string json;
+  int n = 1;
   bench::Program program("bench_blas_overhead", "What a call costs that libkizami_blas.so leaves to the native BLAS");
   program.add_option("LIBRARY", library, "the native BLAS, loaded before: LD_PRELOAD=\"libkizami_blas.so LIBRARY\"");
+  program.add_option("--n", n, "rows and columns of all matrices")->check(bench::between(1, 4096));
   bench::add_json(program, json);
   return program.run(argc, argv, [&] {
-    measure(library, bench::Records(json));
+    measure(library, n, bench::Records(json));
     return 0;
   });
 }

@@ -11,7 +11,7 @@
 namespace bench {
 
 template <class Call>
-double nanoseconds_per_call(const Call& call) {
+double nanoseconds_per_call(Call& call) {
   constexpr int kCalls = 20000;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < kCalls; ++i) call();
@@ -25,7 +25,7 @@ struct Overhead {
 };
 
 template <class Direct, class Forwarded>
-Overhead overhead_of(const Direct& direct, const Forwarded& forwarded) {
+Overhead overhead_of(Direct&& direct, Forwarded&& forwarded) {
   constexpr int kRounds = 31;
   std::vector<double> of_direct;
   std::vector<double> of_forwarded;

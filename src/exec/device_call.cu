@@ -10,6 +10,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/instantiate.hpp"
+#include "base/phase_range.hpp"
 #include "certify/device_begin.hpp"
 #include "device/batch_buffers.hpp"
 #include "device/writes_c.hpp"
@@ -86,6 +87,7 @@ Status validate_device_problem(const plan::Plan& plan, const device::DeviceProbl
 template <class T>
 Status enqueue_device(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
                       device::DeviceState* state, product::Queue queue, const device::EffortReport& effort) {
+  const base::PhaseRange phase(base::Phase::kGemm);
   if (has_no_terms(plan, problem.alpha)) {
     if (state != nullptr) KIZAMI_RETURN_IF_ERROR(certify::begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
     return device::writes_c(ozaki2::scale_device(problem.beta, problem.c, queue));

@@ -11,6 +11,7 @@
 #include "base/aligned_buffer.hpp"
 #include "base/fp_environment.hpp"
 #include "base/instantiate.hpp"
+#include "base/phase_range.hpp"
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
 #include "fp64/nonfinite_alpha.hpp"
@@ -140,6 +141,7 @@ template <class T, class In>
 Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
            const schemes::Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
   const base::FpEnvironmentGuard guard;
+  const base::PhaseRange phase(base::Phase::kGemm);
   const problem::Shape& shape = plan.shape;
   const int threads = plan.schedule.facts.num_threads;
   outcome = {};

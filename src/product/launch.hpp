@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "base/phase_range.hpp"
 #include "kizami/status.hpp"
 #include "product/product.hpp"
 
@@ -16,6 +17,7 @@ namespace kizami::product {
 /// @status kInternal: the engine refuses what it had offered, or asks for more scratch than was booked
 [[nodiscard]] inline Status launch(const Engine& engine, const DeviceFacts& facts, const ProductDesc& desc,
                                    const Pointers& pointers, std::span<std::byte> workspace, Queue queue = nullptr) {
+  const base::PhaseRange phase(base::Phase::kProduct);
   const auto answer = engine.query(desc, facts);
   if (const auto* const refusal = std::get_if<Refusal>(&answer)) {
     return {StatusCode::kInternal,

@@ -5,7 +5,7 @@ import json
 import os
 
 import cli_support
-from cli_support import REFUSED, USAGE, CliTest, random_complex, random_matrix, read_npy
+from cli_support import MEMORY, REFUSED, USAGE, CliTest, random_complex, random_matrix, read_npy
 
 NO_DEVICE = r"^kizami: error: --device: (no CUDA device is found|this program was built without CUDA)"
 
@@ -26,9 +26,9 @@ class DeviceTest(CliTest):
         self.assertEqual((result.returncode, result.stderr), (0, ""), result)
         return result.stdout
 
-    def same_as_host(self, *args):
+    def same_as_host(self, *args, option=("--device",)):
         """The report of `kizami gemm ARGS`, whose C has the bits that this host gives it."""
-        there = json.loads(self.succeed_there("gemm", *args, "-o", "there.npy", "--device", "--check", "--json"))
+        there = json.loads(self.succeed_there("gemm", *args, *option, "-o", "there.npy", "--check", "--json"))
         here = self.gemm_json(*args, "-o", "here.npy")
         self.assertEqual((self.dir / "there.npy").read_bytes(), (self.dir / "here.npy").read_bytes(), args)
         self.assertEqual(there["numerics_hash"], here["numerics_hash"])
@@ -50,6 +50,28 @@ class DeviceTest(CliTest):
         self.expect_error(USAGE, *product, "--dd", says=("--dd", "--device"))
         self.expect_error(USAGE, *product, "--c", "C.npy", says="--beta")
         self.assertEqual(self.names(), ["A.npy", "B.npy"])
+
+    def test_numbers(self):
+        """Of a device of this machine, with or without =; the current one without a number."""
+        for command in (("plan", 9, 9, 9), ("gemm", "A.npy", "B.npy", "-o", "C.npy"), ("bench", "--sizes", 8), ("check", "d nn 5x7x9"),
+                        ("check", "--campaign", "--count", 2)):
+            self.expect_error(USAGE, *command, "--device", 5000, says=("--device = '5000'", "0..1023"))
+            self.expect_error(USAGE, *command, "--device=x", says="--device = 'x'")
+            for option in (("--device", 1000), ("--device=1000",)):
+                self.assertRegex(self.expect_error(REFUSED, *command, *option), NO_DEVICE + r"|^kizami: error: --device = 1000, this machine has \d+$")
+        self.succeed_there("plan", "--device", 9, 9, 9)
+        for option in (("--device", 0), ("--device=0",)):
+            self.same_as_host("A.npy", "B.npy", option=option)
+            self.assertRegex(self.succeed_there("check", *option, "d nn 5x7x9"), r"(?m)^\d+ equal, .* 0 failed$")
+        self.assertEqual(self.succeed_there("plan", "--device", 0, 9, 9, 9), self.succeed("plan", 9, 9, 9, "--device"))
+
+    def test_room(self):
+        """What cannot fit is refused with sizes and the limit, before anything is multiplied."""
+        n = 2**24
+        self.succeed_there("plan", 9, 9, 9, "--device")
+        for command in (("plan", n, n, n, "--device"), ("check", "--device", f"d nn {n}x{n}x{n}")):
+            self.expect_error(MEMORY, *command, says=("6.0 PiB", "A 2.0 PiB", "B 2.0 PiB", "C 2.0 PiB", "GiB are free"))
+        self.expect_error(MEMORY, "bench", "--sizes", 131072, "--dtype", "c128", "--device", says=("768.0 GiB", "A 256.0 GiB"))
 
     def test_without_a_device(self):
         """The refusal of every command is the same, and comes before files are read or written."""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs what the pages of docs/tutorials and docs/howto show: blocks whose first lines name a file become that file, and the commands of ```console
+"""Runs what README.md and the pages of docs/tutorials and docs/howto show: blocks whose first lines name a file become that file, and the commands of ```console
 blocks are run in order, one folder for each page. Lines below a command must be what it prints, with ... for anything, over lines too. Blocks of sh are not run:
-they build, install, or need what not every machine has.
+they build, install, or need what not every machine has. The commands of README.md find the files of a clone.
 
 usage: tutorials_test.py SOURCE_DIR PREFIX [NAME=VALUE...]    PREFIX: an installed Kizami, whose bin is on the PATH of the commands
 """
@@ -27,16 +27,20 @@ def steps_of(block):
     return [(command, wanted) for command, wanted in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
 
 
-def run_page(page, environment):
-    """Problems, and how many commands were run."""
+def run_page(page, environment, clone=()):
+    """Problems, and how many commands were run, in a folder that leads to what `clone` names."""
     found, count = [], 0
     with tempfile.TemporaryDirectory() as folder:
+        for path in clone:
+            (Path(folder) / path.name).symlink_to(path)
         for language, block in BLOCK.findall(page.read_text()):
             name = NAMED.match(block)
             if name and language != "console":
                 (Path(folder) / name[1]).write_text(block)
             for command, wanted in steps_of(block) if language == "console" else []:
                 if "gfortran" in command and not environment["HAS_FORTRAN"]:
+                    break
+                if "python3" in command and not environment["HAS_NUMPY"]:
                     break
                 count += 1
                 done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -51,10 +55,16 @@ def run_page(page, environment):
 def main():
     root, prefix = Path(sys.argv[1]), Path(sys.argv[2])
     environment = os.environ | dict(setting.split("=", 1) for setting in sys.argv[3:])
+    if "PYTHON" in environment:  # which has NumPy, where the Python package is built
+        environment["PATH"] = f"{Path(environment['PYTHON']).parent}:{environment['PATH']}"
     environment["PATH"] = f"{prefix}/bin:{environment['PATH']}"
     environment["PREFIX"] = str(prefix)
     environment["HAS_FORTRAN"] = "1" if subprocess.run(["sh", "-c", "command -v gfortran"], stdout=subprocess.DEVNULL).returncode == 0 else ""
-    problems, total = [], 0
+    numpy = ["python3", "-c", "import numpy"]
+    environment["HAS_NUMPY"] = "1" if subprocess.run(numpy, env=environment, stderr=subprocess.DEVNULL).returncode == 0 else ""
+    problems, total = run_page(root / "README.md", environment, [root / "demo", root / "examples"])
+    if total == 0:
+        problems.append("README.md: no command was run")
     for page in sorted([*(root / "docs/tutorials").glob("*.md"), *(root / "docs/howto").glob("*.md")]):
         found, count = run_page(page, environment)
         problems += found

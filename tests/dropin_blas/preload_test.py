@@ -154,6 +154,79 @@ class PreloadTest(unittest.TestCase):
         done = run("contract", KIZAMI_AUDIT="1")
         self.assertIn("KIZAMI_AUDIT = '1' needs a folder in KIZAMI_REPORT", done.errors)
 
+    def test_an_audit_changes_nothing(self):
+        """Where the native library itself breaks a rule (OpenBLAS 0.3.21 reads A in small products with alpha = 0), it does so audited, too."""
+        for size in (20, 70, 150):
+            plain = run("contract", size=size, preload=False, OPENBLAS_NUM_THREADS="1")
+            with tempfile.TemporaryDirectory() as folder:
+                audited = run("contract", size=size, KIZAMI_AUDIT="1", KIZAMI_REPORT=folder, OPENBLAS_NUM_THREADS="1")
+            self.assertEqual((audited.status, audited.out, audited.errors), (plain.status, plain.out, plain.errors), size)
+
+    def test_operands_stay_split_under_names(self):
+        done = command.run([sys.executable, "-c", """
+import ctypes
+blas = ctypes.CDLL(None)
+n, size = 60, 3600
+one, zero = ctypes.c_double(1), ctypes.c_double(0)
+r, int_n = ctypes.byref, ctypes.c_int(n)
+matrix = lambda seed: (ctypes.c_double * size)(*[((i * seed) % 1009) / 7.0 for i in range(size)])
+name = lambda side, id, version: blas.kizami_dropin_name_operand(side, ctypes.c_uint64(id), ctypes.c_uint64(version))
+def kept():
+    counts = [ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_size_t()]
+    blas.kizami_dropin_kept(*map(r, counts))
+    return counts[0].value, counts[1].value, counts[2].value > 0
+def product(a, b, op=b"N"):
+    c = (ctypes.c_double * size)()
+    blas.dgemm_(op, b"N", r(int_n), r(int_n), r(int_n), r(one), a, r(int_n), b, r(int_n), r(zero), c, r(int_n))
+    return bytes(c)
+def rows(a, b):  # row-major: A^T and B^T of column-major ones are exchanged
+    c = (ctypes.c_double * size)()
+    blas.cblas_dgemm(101, 111, 111, n, n, n, one, a, n, b, n, zero, c, n)
+    return bytes(c)
+a, b, other = matrix(17), matrix(23), matrix(31)
+plain, of_other, transposed, by_rows = product(a, b), product(other, b), product(a, b, b"T"), rows(a, b)
+assert kept() == (0, 0, False), kept()
+name(0, 7, 1)
+assert product(a, b) == plain and kept() == (1, 0, True)
+assert product(other, b) == of_other and kept()[:2] == (1, 0)  # a name is for one call
+name(0, 7, 1)
+name(1, 8, 1)
+assert product(a, b) == plain and kept()[:2] == (2, 1)
+name(0, 7, 1)
+assert product(other, b) == plain and kept()[:2] == (2, 2)  # by name, whatever the address holds
+name(0, 7, 2)
+assert product(other, b) == of_other and kept()[:2] == (3, 2)
+name(0, 7, 1)
+assert product(a, b) == plain and kept()[:2] == (4, 2)  # the first version was replaced
+name(0, 7, 1)
+assert product(a, b, b"T") == transposed and kept()[:2] == (5, 2)
+name(0, 9, 1)
+assert rows(a, b) == by_rows and kept()[:2] == (6, 2)
+name(0, 9, 1)
+assert rows(a, other) == rows(a, other) and kept()[:2] == (6, 3)
+assert name(2, 1, 1) == 1
+for id in (7, 8, 9):
+    blas.kizami_dropin_forget_operand(ctypes.c_uint64(id))
+assert kept() == (6, 3, False), kept()
+print("kept")
+"""], preload=f"{LIBRARY} {BLAS}", OPENBLAS_NUM_THREADS="1", KIZAMI_SCHEME="ozaki2", **FORCED)
+        self.assertEqual((done.status, done.out, done.errors), (0, "kept\n", ""))
+        limited = command.run([sys.executable, "-c", """
+import ctypes
+blas = ctypes.CDLL(None)
+n = ctypes.c_int(50)
+one = ctypes.c_double(1)
+r = ctypes.byref
+a, c = (ctypes.c_double * 2500)(*range(2500)), (ctypes.c_double * 2500)()
+for id in range(9):
+    blas.kizami_dropin_name_operand(0, ctypes.c_uint64(id), ctypes.c_uint64(0))
+    blas.dgemm_(b"N", b"N", r(n), r(n), r(n), r(one), a, r(n), a, r(n), r(one), c, r(n))
+split, taken, size = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_size_t()
+blas.kizami_dropin_kept(r(split), r(taken), r(size))
+print(split.value, taken.value, 0 < size.value <= 200 * 1024)
+"""], preload=f"{LIBRARY} {BLAS}", OPENBLAS_NUM_THREADS="1", KIZAMI_SCHEME="ozaki2", KIZAMI_KEPT="200K", **FORCED)
+        self.assertEqual((limited.status, limited.out, limited.errors), (0, "9 0 True\n", ""))
+
     def test_omp_num_threads_limits_threads(self):
         # The threads of the process when it ends, those of the native library beside them.
         counts = {}

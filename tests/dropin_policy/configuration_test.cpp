@@ -82,6 +82,7 @@ TEST(Configuration, EachVariableIsRead) {
                                           {"KIZAMI_SUMMARY", "1"},
                                           {"KIZAMI_MONITOR", "10"},
                                           {"KIZAMI_DRY_RUN", "1"},
+                                          {"KIZAMI_KEPT", "3K"},
                                           {"KIZAMI_NATIVE", "libmkl_rt.so.2"}});
   ASSERT_TRUE(out.ok()) << out.status().reason();
   EXPECT_EQ(out.value().settings.policy.accuracy, Accuracy::at_bits(40));
@@ -95,6 +96,7 @@ TEST(Configuration, EachVariableIsRead) {
   EXPECT_EQ(out.value().summary_path, "");
   EXPECT_EQ(out.value().monitor_period, 10);
   EXPECT_TRUE(out.value().is_dry_run);
+  EXPECT_EQ(out.value().kept_bytes, 3072U);
   EXPECT_EQ(out.value().native_path, "libmkl_rt.so.2");
 }
 

@@ -66,7 +66,7 @@ def write_index(source, pages):
         "Reference": ["reference/cpp", "reference/c", "reference/fortran", "reference/python", "reference/command_line", "reference/wishes", "reference/variables"],
         "Explanation": ["docs/accuracy", "docs/reproducibility", "docs/accuracy/", "docs/flow", "docs/architecture", "docs/device_concurrency", "docs/limits", "docs/abi", "adr",
                         "tile/docs/"],
-        "Measurements": ["reference/benchmarks", "docs/perf/", "docs/study/", "lab/"],
+        "Measurements": ["docs/benchmarks", "docs/perf/", "docs/study/", "lab/"],
         "Project": ["docs/faq", "README", "CHANGELOG", "CONTRIBUTING", "SECURITY", "packaging/", "tests/", "docs/"],
     }
     written = {str(page.relative_to(source).with_suffix("")) for page in source.rglob("*.md")}
@@ -107,7 +107,7 @@ def write_reference(source, options):
     (reference / "command_line.md").write_text(table_pages.commands_page(options.program))
     (reference / "wishes.md").write_text(table_pages.wishes_page(options.program))
     (reference / "variables.md").write_text(table_pages.variables_page(ROOT, options.program))
-    benchmark_pages.page(ROOT, reference)
+    benchmark_pages.illustrate(ROOT, source / "docs/benchmarks.md")
 
 
 def write_versions(out):

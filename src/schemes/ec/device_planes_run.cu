@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "base/phase_range.hpp"
 #include "certify/device_begin.hpp"
 #include "certify/device_statistics.hpp"
 #include "device/wait.hpp"
@@ -57,6 +58,7 @@ class PlanesCall {
       return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
     KIZAMI_RETURN_IF_ERROR(finish());
+    const base::PhaseRange phase(base::Phase::kFp64);
     return fp64::answer_left(exceptions(), num_sms_, queue_);
   }
 
@@ -69,6 +71,7 @@ class PlanesCall {
 
   Status split(const problem::Lines<T>& lines, RealForm form, const DevicePlaneBuffers& buffers,
                std::int64_t row_stride, std::int64_t plane_stride) {
+    const base::PhaseRange phase(base::Phase::kSplit);
     return device_float_planes<T>(
         {lines, form, buffers.stats, buffers.scales, buffers.planes, row_stride, plane_stride}, rung_.recipe,
         buffers_.state, queue_);
@@ -87,6 +90,7 @@ class PlanesCall {
     KIZAMI_RETURN_IF_ERROR(split(rows_, RealForm::kPlain, buffers_.a, desc.a_row_stride, desc.a_plane_stride));
     for (int p = 0; p < ec_products(plan_); ++p) {
       KIZAMI_RETURN_IF_ERROR(split(columns_, kForms[p], buffers_.b, desc.b_row_stride, desc.b_plane_stride));
+      const base::PhaseRange phase(base::Phase::kProduct);
       KIZAMI_RETURN_IF_ERROR(engine.run(desc, std::get<product::Offer>(answer),
                                         {buffers_.a.planes, buffers_.b.planes, buffers_.sums + p * form_stride()},
                                         buffers_.engine, queue_));
@@ -95,6 +99,7 @@ class PlanesCall {
   }
 
   Status finish() {
+    const base::PhaseRange phase(base::Phase::kReconstruction);
     DeviceFloatSums<T> task;
     task.sums = {buffers_.sums, plan_.shape.m, form_stride()};
     task.row_scales = buffers_.a.scales;

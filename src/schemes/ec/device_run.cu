@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "base/cuda_status.hpp"
+#include "base/phase_range.hpp"
 #include "fp64/device.hpp"
 #include "problem/lines.hpp"
 #include "schemes/ec/device_plan.hpp"
@@ -45,19 +46,13 @@ class EcCall {
 
   Status run() {
     int num_reports = 0;
-    const EcNumerics& ec = ec_of(plan_).numerics;
-    KIZAMI_RETURN_IF_ERROR(device_ec_split<T>(a(0), b(0), ec_format(ec.rungs[0]),
-                                              {ec.limits, buffers_.reports, profiles()}, problem_.alpha, num_sms_,
-                                              num_reports, queue_));
-    if (profiles() != nullptr) {
-      KIZAMI_RETURN_IF_ERROR(device_ec_profile<T>({buffers_.reports, num_reports, ec.profile_limit, profiles()}, a(0),
-                                                  b(0), problem_.alpha, num_sms_, queue_));
-    }
+    KIZAMI_RETURN_IF_ERROR(split(num_reports));
     KIZAMI_RETURN_IF_ERROR(decide(num_reports));
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
     if (fp64::is_known_nonfinite(problem_.alpha))
       return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
+    const base::PhaseRange phase(base::Phase::kFp64);
     return fp64::answer_left(exceptions(), num_sms_, queue_);
   }
 
@@ -81,7 +76,20 @@ class EcCall {
     return ec_of(plan_).numerics.takes_profiles ? buffers_.profiles : nullptr;
   }
 
+  /// Planes of the first stage, with what the decision reads; and profiles of lines where those may be looked at again.
+  Status split(int& num_reports) {
+    const base::PhaseRange phase(base::Phase::kSplit);
+    const EcNumerics& ec = ec_of(plan_).numerics;
+    KIZAMI_RETURN_IF_ERROR(device_ec_split<T>(a(0), b(0), ec_format(ec.rungs[0]),
+                                              {ec.limits, buffers_.reports, profiles()}, problem_.alpha, num_sms_,
+                                              num_reports, queue_));
+    if (profiles() == nullptr) return {};
+    return device_ec_profile<T>({buffers_.reports, num_reports, ec.profile_limit, profiles()}, a(0), b(0),
+                                problem_.alpha, num_sms_, queue_);
+  }
+
   Status decide(int num_reports) {
+    const base::PhaseRange phase(base::Phase::kCertificate);
     const EcNumerics& ec = ec_of(plan_).numerics;
     EcDecision decision;
     decision.reports = buffers_.reports;
@@ -115,6 +123,7 @@ class EcCall {
 
   /// One launch for both stages: the product of the planes that the decision says are there.
   Status multiply() {
+    const base::PhaseRange phase(base::Phase::kProduct);
     const EcNumerics& ec = ec_of(plan_).numerics;
     const EcRung& first = ec.rungs[0];
     const product::FloatProductDesc desc = device_ec_product(plan_, first, is_transposed_);

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/parallel.hpp"
+#include "base/phase_range.hpp"
 #include "certify/certificate.hpp"
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
@@ -44,13 +45,16 @@ class EcCall {
     if (!is_answered) return {};
     report(stage);
     KIZAMI_RETURN_IF_ERROR(multiply(stage));
-    if (outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0)
+    if (outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0) {
+      const base::PhaseRange phase(base::Phase::kFp64);
       fp64::answer_nonfinite(problem_, buffers_.behind.a.stats, buffers_.behind.b.stats, threads_);
+    }
     return {};
   }
 
  private:
   Status gather() {
+    const base::PhaseRange phase(base::Phase::kStatistics);
     certify::gather_statistics(a_, nullptr, threads_, buffers_.behind.a.stats);
     certify::gather_statistics(b_, nullptr, threads_, buffers_.behind.b.stats);
     outcome_.nonfinite_rows = fp64::count_nonfinite(buffers_.behind.a.stats, plan_.shape.m);
@@ -62,6 +66,7 @@ class EcCall {
 
   /// The first stage whose range holds the operands; num_rungs if none does.
   Status choose_stage(int& stage) {
+    const base::PhaseRange phase(base::Phase::kCertificate);
     const EcNumerics& ec = ec_of(plan_).numerics;
     stage = 0;
     if (!ec.checks_range) return {};
@@ -146,6 +151,7 @@ class EcCall {
       KIZAMI_RETURN_IF_ERROR(launch(desc, buffers_.sums + p * form_stride));
     }
     const FloatSums sums{buffers_.sums, desc.c_col_stride, form_stride};
+    const base::PhaseRange phase(base::Phase::kReconstruction);
     reconstruct_float(sums, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j, problem_.alpha, problem_.beta,
                       threads_, problem_.c.block(i, j, desc.m, desc.n),
                       ec_of(plan_).numerics.is_karatsuba ? ComplexSums::kKaratsuba : ComplexSums::kParts);
@@ -166,6 +172,7 @@ class EcCall {
   }
   void split_lines(const EcRecipe& recipe, const problem::Lines<T>& lines, RealForm form, int p,
                    const std::int32_t* scales, std::byte* planes, std::int64_t row_stride, std::int64_t plane_stride) {
+    const base::PhaseRange phase(base::Phase::kSplit);
     if constexpr (kIsComplex<T>) {
       if (ec_of(plan_).numerics.is_karatsuba) {
         make_float_planes(lines, kKaratsubaTerms[p], scales, recipe.type, recipe.split, threads_, planes, row_stride,
@@ -177,6 +184,7 @@ class EcCall {
   }
 
   Status launch(const product::FloatProductDesc& desc, float* sums) {
+    const base::PhaseRange phase(base::Phase::kProduct);
     const product::FloatEngine& engine = *ec_of(plan_).engine;
     const auto answer = engine.query(desc, plan_.schedule.facts);
     if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {

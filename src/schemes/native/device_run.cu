@@ -13,6 +13,7 @@
 
 #include "base/instantiate.hpp"
 #include "base/overlapped_launch.hpp"
+#include "base/phase_range.hpp"
 #include "device/writes_c.hpp"
 #include "schemes/native/device_plan.hpp"
 
@@ -146,6 +147,7 @@ Status run_device_native(const plan::Plan& plan, std::span<const device::DeviceP
   }
   KIZAMI_RETURN_IF_ERROR(place_factors(first, buffers.factors, queue, products));
   device::t_writes_c = true;  // the library does not tell
+  const base::PhaseRange phase(base::Phase::kProduct);
   return native_of(plan).device_engine->run(plan.schedule.facts.device, products,
                                             {buffers.scratch, plan.schedule.product_bytes}, queue);
 }
@@ -165,6 +167,7 @@ Status run_device_native(const plan::Plan& plan, const device::DeviceProblem<T>&
   products.c_array = c;
   KIZAMI_RETURN_IF_ERROR(place_factors(layouts, buffers.factors, queue, products));
   device::t_writes_c = true;  // the library does not tell
+  const base::PhaseRange phase(base::Phase::kProduct);
   return native_of(plan).device_engine->run(plan.schedule.facts.device, products,
                                             {buffers.scratch, plan.schedule.product_bytes}, queue);
 }

@@ -8,6 +8,7 @@
 
 #include "base/aligned_buffer.hpp"
 #include "base/instantiate.hpp"
+#include "base/phase_range.hpp"
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
 #include "fp64/nonfinite_alpha.hpp"
@@ -57,6 +58,7 @@ Status multiply(const plan::Plan& plan, const problem::Problem<T>& problem, Outc
   T beta = problem.beta;
   for (std::int64_t h = 0; h < k; h += stage.k_block) {
     const std::int64_t length = std::min(stage.k_block, k - h);
+    const base::PhaseRange phase(base::Phase::kProduct);
     KIZAMI_RETURN_IF_ERROR(stage.engine->run(problem.a.block(0, h, plan.shape.m, length),
                                              problem.b.block(h, 0, length, plan.shape.n), problem.alpha, beta,
                                              problem.c, threads));

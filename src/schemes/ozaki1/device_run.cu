@@ -11,6 +11,7 @@
 
 #include "base/instantiate.hpp"
 #include "base/int_math.hpp"
+#include "base/phase_range.hpp"
 #include "certify/device_begin.hpp"
 #include "device/side_streams.hpp"
 #include "device/wait.hpp"
@@ -76,6 +77,7 @@ class Ozaki1Call {
     if (fp64::is_known_nonfinite(problem_.alpha))
       return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
+    const base::PhaseRange phase(base::Phase::kFp64);
     return fp64::answer_left(exceptions(), num_sms_, queue_);
   }
 
@@ -116,6 +118,7 @@ class Ozaki1Call {
 
   /// Slices of both operands in one pass; or statistics, and slices later, block by block.
   Status split() {
+    const base::PhaseRange phase(base::Phase::kStatistics);
     if (slices_in_one_pass(plan_)) {
       for (SlicedOperand<T>* side : {&a_, &b_}) side->loaded[0] = side->loaded[1] = 0;
       return device_slices_in_one_pass<T>(operand(a_, 0, plan_.shape.m, plan_.shape.k),
@@ -147,6 +150,7 @@ class Ozaki1Call {
   /// Slices of a block, unless they are there.
   Status load(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, std::int64_t h,
               std::int64_t length) {
+    const base::PhaseRange phase(base::Phase::kSplit);
     std::array<DeviceSliceOperand<T>, 2> wanted;
     std::size_t count = 0;
     const auto want = [&](SlicedOperand<T>& side, std::int64_t first, std::int64_t lines) {
@@ -226,6 +230,7 @@ class Ozaki1Call {
       pointers.c = problem_.c.block(i, j, num_i, num_j);
       pointers.is_scaling_only = &buffers_.state->is_scaling_only;
       pointers.takes_signs = &buffers_.state->takes_signs;
+      const base::PhaseRange phase(base::Phase::kProduct);
       return device::writes_c(product::fused_slices_of(ozaki1_of(plan_).engine)
                                   ->run(fused_slice_product(plan_, num_i, num_j), pointers, queue_));
     }
@@ -264,6 +269,7 @@ class Ozaki1Call {
         task.plane_stride = desc.c_plane_stride;
         task.list = batch.sums;
         task.stored = is_last ? nullptr : lane.buffers.sums;
+        const base::PhaseRange phase(base::Phase::kReconstruction);
         const Status status = sum_slices_device(task, num_sms_, lane.queue);
         KIZAMI_RETURN_IF_ERROR(is_last ? device::writes_c(status) : status);
         task.loaded = lane.buffers.sums;

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/instantiate.hpp"
+#include "base/phase_range.hpp"
 #include "certify/certificate.hpp"
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
@@ -72,7 +73,10 @@ class Ozaki1Call {
     set_exponents();
     report();
     KIZAMI_RETURN_IF_ERROR(multiply());
-    if (has_nonfinite()) fp64::answer_nonfinite(problem_, buffers_.behind.a.stats, buffers_.behind.b.stats, threads_);
+    if (has_nonfinite()) {
+      const base::PhaseRange phase(base::Phase::kFp64);
+      fp64::answer_nonfinite(problem_, buffers_.behind.a.stats, buffers_.behind.b.stats, threads_);
+    }
     return {};
   }
 
@@ -97,6 +101,7 @@ class Ozaki1Call {
   }
 
   Status gather() {
+    const base::PhaseRange phase(base::Phase::kStatistics);
     for (SlicedOperand<T>* side : {&a_, &b_}) {
       if (side->prepared != nullptr) {
         std::copy_n(side->prepared->stats, side->prepared->num_lines, side->buffers.stats);
@@ -121,6 +126,7 @@ class Ozaki1Call {
 
   /// The rung: named, or the first one that certifies every pair of lines. @return by is_found whether there is one
   Status choose_slices(bool& is_found) {
+    const base::PhaseRange phase(base::Phase::kCertificate);
     is_found = true;
     rung_ = slices_.rungs[0];
     if (slices_.until_zero) limit_to_what_is_there();
@@ -207,6 +213,7 @@ class Ozaki1Call {
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc)
           KIZAMI_RETURN_IF_ERROR(add_block(i, j, h, std::min(chunk.kc, plan_.shape.k - h)));
         const int unit = 2 * num::digit_unit(slices_.rule, 0) - slices_.rule.step * (rung_.num_diagonals - 1);
+        const base::PhaseRange phase(base::Phase::kReconstruction);
         reconstruct_slices(sums_, unit, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j, problem_.alpha,
                            problem_.beta, threads_, problem_.c.block(i, j, block_.mc, block_.nc));
       }
@@ -285,6 +292,7 @@ class Ozaki1Call {
 
   Status launch_float(const SliceSource& a, const SliceSource& b, const std::byte* a_data, const std::byte* b_data,
                       std::int64_t k) {
+    const base::PhaseRange phase(base::Phase::kProduct);
     const product::FloatEngine& engine = *ozaki1_of(plan_).float_engine;
     product::FloatProductDesc desc = float_slice_product(plan_, 1);
     desc.m = form_.num_stacked * block_.mc;
@@ -304,6 +312,7 @@ class Ozaki1Call {
   }
 
   void add_planes(const SlicedProduct& product, int planes, int per_sum, int shift) {
+    const base::PhaseRange phase(base::Phase::kReconstruction);
     const std::int64_t rows = form_.num_stacked * block_.mc;
     const auto add = [&]<class Acc>(const Acc* acc) {
       for (int q = 0; q < form_.num_stacked; ++q) {
@@ -338,6 +347,7 @@ class Ozaki1Call {
     if (side.loaded[0] == first && side.loaded[1] == h) return source;
     side.loaded[0] = first;
     side.loaded[1] = h;
+    const base::PhaseRange phase(base::Phase::kSplit);
     for (int part = 0; part < num_parts; ++part) {
       const num::SliceTerms terms = side.is_reversed ? form_.b_terms[part] : form_.a_terms[part];
       const auto make = [&](auto* digits) {

@@ -11,6 +11,7 @@
 
 #include "base/instantiate.hpp"
 #include "base/int_math.hpp"
+#include "base/phase_range.hpp"
 #include "certify/device_begin.hpp"
 #include "certify/device_certifier.hpp"
 #include "device/wait.hpp"
@@ -78,7 +79,10 @@ class Ozaki2Call {
                                                   next.look.value_or(device::Look::kSample), first_rung_));
     }
     KIZAMI_RETURN_IF_ERROR(gather());
-    if (stage_.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_)));
+    if (stage_.has_certificate) {
+      const base::PhaseRange phase(base::Phase::kCertificate);
+      KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_)));
+    }
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
     if (fp64::is_known_nonfinite(problem_.alpha))
@@ -88,6 +92,7 @@ class Ozaki2Call {
       KIZAMI_RETURN_IF_ERROR(multiply(rung, left));
       if (repairs_have_own_kernel(plan_)) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
     }
+    const base::PhaseRange phase(base::Phase::kFp64);
     return fp64::answer_left(left, num_sms_, queue_);
   }
 
@@ -129,6 +134,7 @@ class Ozaki2Call {
   /// Statistics of both operands, with the sampled digits if they all fit, and with the planes of the lowest rung if
   /// the plan says so.
   Status gather() {
+    const base::PhaseRange phase(base::Phase::kStatistics);
     const auto digits = [&](Side side) {
       return stage_.has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
     };
@@ -161,6 +167,7 @@ class Ozaki2Call {
   /// there.
   Status load_planes(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, std::int64_t h,
                      std::int64_t length, const DevicePlanes& a_planes, const DevicePlanes& b_planes) {
+    const base::PhaseRange phase(base::Phase::kSplit);
     std::array<DeviceOperand<T>, 2> wanted;
     std::size_t count = 0;
     const auto want = [&](Operand<T>& operand, std::int64_t first, std::int64_t lines, const DevicePlanes& planes) {
@@ -189,12 +196,14 @@ class Ozaki2Call {
   Status answer_repairs(fp64::DeviceCall<T>& left) {
     if (left.has_answered_repairs) return {};
     left.has_answered_repairs = true;
+    const base::PhaseRange phase(base::Phase::kFp64);
     return device::writes_c(fp64::answer_repairs(left, num_sms_, queue_));
   }
 
   /// A block of C. The first kernel of bytes runs beside the repairs: neither reads or writes what the other does, for
   /// the CRT leaves all elements of the list alone, in later blocks too. Bodies of an engine's own do not.
   Status reconstruct(DeviceReconstruction<T>& crt, fp64::DeviceCall<T>& left) {
+    const base::PhaseRange phase(base::Phase::kReconstruction);
     bool has_own_body = false;
     if constexpr (std::is_same_v<T, double>) {
       has_own_body = has_device_phases(plan_);

@@ -9,6 +9,7 @@
 #include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
+#include "base/phase_range.hpp"
 #include "certify/certificate.hpp"
 #include "certify/equilibration_gain.hpp"
 #include "certify/statistics.hpp"
@@ -66,7 +67,10 @@ class Ozaki2Call {
         problem_.c(repair.row, repair.col) = value_of(repair);
       }
     }
-    if (has_nonfinite()) fp64::answer_nonfinite(problem_, a_.stats, b_.stats, threads_);
+    if (has_nonfinite()) {
+      const base::PhaseRange phase(base::Phase::kFp64);
+      fp64::answer_nonfinite(problem_, a_.stats, b_.stats, threads_);
+    }
     return {};
   }
 
@@ -87,6 +91,7 @@ class Ozaki2Call {
   [[nodiscard]] bool has_matrices() const { return a_.has_matrix() && b_.has_matrix(); }
 
   Status gather() {
+    const base::PhaseRange phase(base::Phase::kStatistics);
     for (OperandState<In>* side : {&a_, &b_}) {
       if (side->prepared != nullptr) {
         std::copy_n(side->prepared->stats, side->prepared->num_lines, side->buffers.stats);
@@ -114,6 +119,7 @@ class Ozaki2Call {
   }
 
   Status choose_rung() {
+    const base::PhaseRange phase(base::Phase::kCertificate);
     if (ladder().num_rungs == 0) {
       selection_ = {-1, false, plan_.shape.m * plan_.shape.n};
       return {};
@@ -228,6 +234,7 @@ class Ozaki2Call {
   /// values.
   Status compute_repairs() {
     if (selection_.num_repaired == 0) return {};
+    const base::PhaseRange phase(base::Phase::kFp64);
     KIZAMI_RETURN_IF_ERROR(
         certify::visit_block_rungs<In>(certificate_plan(plan_), ladder(), buffers_.certificate,
                                        certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
@@ -269,6 +276,7 @@ class Ozaki2Call {
   }
 
   void answer_without_moduli() {
+    const base::PhaseRange phase(base::Phase::kFp64);
     if constexpr (kIsDoubleDouble<T>) {
       base::parallel_for(plan_.shape.n, threads_, [&](std::int64_t j, int) {
         for (std::int64_t i = 0; i < plan_.shape.m; ++i) {
@@ -285,6 +293,7 @@ class Ozaki2Call {
 
   /// A block of C from its residue planes.
   Status reconstruct_block(const ResiduePlanes& planes, std::int64_t i, std::int64_t j, MatrixView<T> c) {
+    const base::PhaseRange phase(base::Phase::kReconstruction);
     if constexpr (!kIsDoubleDouble<T>) {
       if (stage_.is_correct) {
         const CorrectBlock<T> block{a_.lines.subset(i, c.rows), b_.lines.subset(j, c.cols), a_.buffers.scales + i,
@@ -346,6 +355,7 @@ class Ozaki2Call {
     if (loaded[0] == first && loaded[1] == h) return {};
     loaded[0] = first;
     loaded[1] = h;
+    const base::PhaseRange phase(base::Phase::kSplit);
     const problem::Lines<In> lines = side.lines.subset(first, count);
     if constexpr (kMayHaveOwnPhases) {
       if (buffers_.main.factors != nullptr) {

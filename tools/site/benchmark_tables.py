@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""The page docs/benchmarks.md, from lab/results: square products with native cuBLAS and its own emulation beside them, convolutions with cuDNN, products
+on a processor with its BLAS."""
+import json
+import re
+import statistics
+
+TYPES = {"d": "DGEMM", "z": "ZGEMM", "s": "SGEMM", "c": "CGEMM"}
+FIELDS = {"commit", "error", "tflops", "plan"}  # older records lack some
+CASE = re.compile(r"^([sdcz]) nn (\d+)x(\d+)x(\d+) phi=([\d.]+)(.*)$")
+WHO = {"native": "cuBLAS, native", "hopper": "Kizami", "cublas/dynamic": "cuBLAS 13.10, emulated"}
+
+
+def records(path):
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+def newest_run(rows, who):
+    """The records of the last commit, in the order of the file, that has all of `who`; none where none has."""
+    for commit in reversed(dict.fromkeys(row["commit"] for row in rows)):
+        run = [row for row in rows if row["commit"] == commit]
+        if set(who) <= {row["who"] for row in run}:
+            return run
+    return []
+
+
+def square_runs(rows):
+    """{type: {(n, phi): {who: [record]}}} of square products, each by the newest run of it that has native and Kizami, and a rival if any has."""
+    cases = {}
+    for row in rows:
+        shape = CASE.match(row["case"])
+        if shape and FIELDS <= row.keys() and shape[2] == shape[3] == shape[4] and not shape[6].strip():
+            cases.setdefault((shape[1], int(shape[2]), float(shape[5])), []).append(row)
+    out = {}
+    for (letter, n, phi), own in sorted(cases.items(), key=lambda case: list(TYPES).index(case[0][0])):
+        for row in newest_run(own, ["native", "hopper", "cublas/dynamic"]) or newest_run(own, ["native", "hopper"]):
+            out.setdefault(letter, {}).setdefault((n, phi), {}).setdefault(row["who"], []).append(row)
+    return out
+
+
+def by_moduli(rows):
+    """Kizami's records by accuracy: few moduli are accuracy native, the most are all bits of the type."""
+    out = {}
+    for row in rows:
+        out.setdefault(int(re.match(r"\d+", row["plan"])[0]), []).append(row)
+    return [out[moduli] for moduli in sorted(out)]
+
+
+def middle(rows):
+    return statistics.median(row["tflops"] for row in rows)
+
+
+def gemm_section(path):
+    runs = square_runs(records(path))
+    if not runs:
+        raise SystemExit(f"{path} has no run of native and hopper")
+    first = next(row for cases in runs.values() for who in cases.values() for row in who["native"] if "device" in row)
+    lines = [f"By `bench_gpu_gemm` ({first['device']}, driver {first['driver']}), the newest run of each case that has native beside Kizami: column-major NN, alpha = 1, beta = 0,",
+             "inputs (uniform - 0.5) exp(phi normal), medians of interleaved rounds by the device's clock, all that a call does included. Figures are TFLOPS; the error is the largest of",
+             "16 rows relative to |A||B|. \"All bits\" promises 2^-52 (FP32: 2^-23), where the run has it. The ratio is Kizami's to native.", ""]
+    for letter, cases in runs.items():
+        commits = sorted({row["commit"] for who in cases.values() for rows in who.values() for row in rows})
+        has_rival = any("cublas/dynamic" in who for who in cases.values())
+        lines += [f"### {TYPES[letter]}", "", f"Commit {', '.join(commits)}.", "",
+                  "| n | phi | native | Kizami | all bits |" + (" cuBLAS 13.10, emulated |" if has_rival else "") + " ratio | error, native | error, Kizami |",
+                  "|---|---|---|---|---|---|---|---|" + ("---|" if has_rival else "")]
+        for (n, phi), who in sorted(cases.items()):
+            if "native" not in who or "hopper" not in who:
+                continue
+            native, ours = middle(who["native"]), by_moduli(who["hopper"])
+            rival = f" {middle(who['cublas/dynamic']):.1f} |" if "cublas/dynamic" in who else " |" if has_rival else ""
+            lines.append(f"| {n} | {phi:g} | {native:.1f} | {middle(ours[0]):.1f} | {f'{middle(ours[-1]):.1f}' if len(ours) > 1 else ''} |{rival} {middle(ours[0]) / native:.2f} | "
+                         f"{who['native'][0]['error']:.1e} | {ours[0][0]['error']:.1e} |")
+        lines.append("")
+    return lines
+
+
+def convolution_section(path):
+    """Layers with all that answered them in the newest run beside cuDNN, milliseconds."""
+    run = newest_run(records(path), ["call", "cudnn_fp32"])
+    names = {"call": "Kizami", "prepared": "Kizami, filters split before", "cudnn_fp32": "cuDNN, FP32", "cudnn_tf32": "cuDNN, TF32"}
+    layers = {}
+    for row in run:
+        if row["who"] in names:
+            key = tuple(row[name] for name in ("images", "channels", "filters", "size", "stride"))
+            best = layers.setdefault(key, {})
+            best[row["who"]] = min(best.get(row["who"], row["ms_median"]), row["ms_median"])
+    lines = [f"By `bench_gpu_convolution` (commit {run[0]['commit']}, {run[0]['device']}): 3 x 3 filters, milliseconds, the fastest form and layout of each.", "",
+             "| images | channels | filters | size | stride | " + " | ".join(names.values()) + " |", "|---" * (5 + len(names)) + "|"]
+    for key, best in sorted(layers.items()):
+        lines.append("| " + " | ".join(map(str, key)) + " | " + " | ".join(f"{best[who]:.3f}" if who in best else "" for who in names) + " |")
+    return lines + [""]
+
+
+def processor_section(path):
+    """Square products by type, milliseconds of the newest record of each candidate."""
+    rows = {}
+    for row in records(path):
+        n = int(re.search(r" (\d+)x\d+x\d+ ", row["case"])[1])
+        rows[row["dtype"], n, row["candidate"]] = row
+    first = next(iter(rows.values()))
+
+    def milliseconds(key, name="seconds_median"):
+        value = rows[key][name] * 1e3 if key in rows else None
+        return "" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+    lines = [f"By `kizami bench` ({first['processor']}, {first['threads']} threads): square products of normal numbers, milliseconds, medians of {first['rounds']} interleaved rounds.",
+             "The floor is the INT8 products of accuracy native alone.", "",
+             "| type | n | native BLAS | floor | accuracy native | bits=52 (FP32: 23) | correct | bound, native BLAS | bound, accuracy native |", "|---|---|---|---|---|---|---|---|---|"]
+    for dtype, n in sorted({(dtype, n) for dtype, n, _ in rows if dtype != "dd"}, key=lambda case: (("f64", "f32", "c128", "c64").index(case[0]), case[1])):
+        of = {name: (dtype, n, name) for name in ("native BLAS", "accuracy native", "bits=52", "bits=23", "correct")}
+        most = of["bits=52"] if of["bits=52"] in rows else of["bits=23"]
+        bounds = [f"{rows[of[name]]['bound']:.1e}" if of[name] in rows else "" for name in ("native BLAS", "accuracy native")]
+        lines.append(f"| {dtype} | {n} | {milliseconds(of['native BLAS'])} | {milliseconds(of['accuracy native'], 'floor_seconds')} | {milliseconds(of['accuracy native'])} | "
+                     f"{milliseconds(most)} | {milliseconds(of['correct'])} | {bounds[0]} | {bounds[1]} |")
+    names = ["double-double sums", "__float128 sums", "bits=64", "bits=80", "bits=100"]
+    lines += ["", "Products in double-double (`--dd`), against sums in double-double arithmetic, vectorised by the compiler, and in `__float128`:", "",
+              "| n | " + " | ".join(name.replace("__float128", "`__float128`") for name in names) + " |", "|---" * (1 + len(names)) + "|"]
+    for n in sorted({n for dtype, n, _ in rows if dtype == "dd"}):
+        lines.append(f"| {n} | " + " | ".join(milliseconds(("dd", n, name)) for name in names) + " |")
+    return lines + [""]
+
+
+# Titles of sections with a picture on the site, and their records.
+PRODUCTS = {"Square products on an H200": "h200/gemm.jsonl", "Square products on an H100": "h100/gemm.jsonl"}
+
+
+def text(root):
+    results = root / "lab/results"
+    lines = ["# Benchmarks", "", "Written by `tools/write_benchmarks.py` from the records in `lab/results`: each figure has a commit, and `./kz gpu-bench` and `kizami bench` repeat it on your",
+             "machine. What was learned from them stands on the pages of measurements: [whole products](perf/h200_call.md), [INT8 products](perf/h200_product.md),",
+             "[slices](perf/h200_slices.md), [error-corrected FP32](perf/h200_ec.md), [convolutions](perf/convolution.md), [processors](perf/cpu_int8.md).", ""]
+    for title, path in PRODUCTS.items():
+        lines += [f"## {title}", "", *gemm_section(results / path)]
+    lines += ["## Convolutions on an H200", "", *convolution_section(results / "h200/convolution.jsonl"),
+              "## Products on a processor", "", *processor_section(results / "cpu/cascade_lake.jsonl")]
+    return "\n".join(lines).rstrip() + "\n"
