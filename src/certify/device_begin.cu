@@ -55,7 +55,18 @@ __global__ void __launch_bounds__(kScoutThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0) device::write_state(state, fresh);
 }
 
+__global__ void impose(device::DeviceState* state, const num::Selection selection, std::int32_t num_products) {
+  state->selection = selection;
+  state->num_products = num_products;
+}
+
 }  // namespace
+
+Status impose_selection(device::DeviceState* state, const num::Selection& selection, std::int32_t num_products,
+                        product::Queue queue) {
+  impose<<<1, 1, 0, queue>>>(state, selection, num_products);
+  return base::launch_status("impose_selection");
+}
 
 template <class T>
 Status begin_state(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
