@@ -65,7 +65,8 @@ template <class N>
     } catch (const std::exception&) {
       used = 0;
     }
-    if (used == 0 || used != word.size() || !(value >= 0)) throw std::invalid_argument(text + ": must be numbers, as 0,1");
+    if (used == 0 || used != word.size() || !(value >= 0))
+      throw std::invalid_argument(text + ": must be numbers, as 0,1");
     values.push_back(static_cast<N>(value));
   }
   if (values.empty()) throw std::invalid_argument("must be numbers, as 0,1");
@@ -151,9 +152,9 @@ class Matrix {
         const std::int64_t here = std::min(most, count - at);
         bench::fill<R><<<1024, 256>>>(reinterpret_cast<R*>(part.data), here * kTerms, seed++, phi);
         check(cudaGetLastError(), "fill");
-        check(cudaMemcpy(piece.view.data + at, part.data, static_cast<std::size_t>(here) * sizeof(T),
-                         cudaMemcpyDefault),
-              "fill");
+        check(
+            cudaMemcpy(piece.view.data + at, part.data, static_cast<std::size_t>(here) * sizeof(T), cudaMemcpyDefault),
+            "fill");
       }
     }
     check(cudaDeviceSynchronize(), "fill");
@@ -221,12 +222,18 @@ struct Way {
 template <class T>
 struct NativeBlock {
   NativeBlock(const Shape& s, std::int64_t cols, int device_number, const Matrix<T>& a, const Matrix<T>& b)
-      : device(device_number), current(device_number), shape{s.m, cols, s.k}, x(s.m * s.k), y(s.k * cols), z(s.m * cols) {
+      : device(device_number),
+        current(device_number),
+        shape{s.m, cols, s.k},
+        x(s.m * s.k),
+        y(s.k * cols),
+        z(s.m * cols) {
     a.copy_to(x.data);
     const std::vector<Piece<const T>> pieces = b.const_pieces();  // any columns do: the first ones that are there
-    check(cudaMemcpy(y.data, pieces[0].view.data,
-                     static_cast<std::size_t>(s.k * std::min(cols, pieces[0].view.cols)) * sizeof(T), cudaMemcpyDefault),
-          "columns of B");
+    check(
+        cudaMemcpy(y.data, pieces[0].view.data,
+                   static_cast<std::size_t>(s.k * std::min(cols, pieces[0].view.cols)) * sizeof(T), cudaMemcpyDefault),
+        "columns of B");
   }
   void enqueue() const {
     check(cudaSetDevice(device), "cudaSetDevice");
@@ -271,7 +278,8 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
     const MatrixView<T> z = one_c->pieces()[0].view;
     auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy);
     check(plan.status(), "the plan of one device");
-    workspace = std::make_unique<bench::DeviceBuffer<std::byte>>(static_cast<std::int64_t>(plan.value().workspace_bytes()));
+    workspace =
+        std::make_unique<bench::DeviceBuffer<std::byte>>(static_cast<std::int64_t>(plan.value().workspace_bytes()));
     const std::span<std::byte> memory(workspace->data, plan.value().workspace_bytes());
     ways.push_back({"kizami", {0}, 0, [=, plan = plan.value()] {
                       check(kizami::cuda::run<T>(plan, T{1}, x, y, T{0}, z, memory, nullptr), "one device");
@@ -297,10 +305,10 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
         mine.c = std::make_unique<Matrix<T>>(s.m, s.n, devices);
         for (const auto& [from, to] : {std::pair(&a, mine.a.get()), std::pair(&b, mine.b.get())}) {
           for (const Piece<T>& piece : to->pieces()) {
-            check(cudaMemcpy(piece.view.data, from->pieces()[0].view.data + piece.col * piece.view.rows,
-                             static_cast<std::size_t>(piece.view.rows * piece.view.cols) * sizeof(T),
-                             cudaMemcpyDefault),
-                  "pieces");
+            check(
+                cudaMemcpy(piece.view.data, from->pieces()[0].view.data + piece.col * piece.view.rows,
+                           static_cast<std::size_t>(piece.view.rows * piece.view.cols) * sizeof(T), cudaMemcpyDefault),
+                "pieces");
           }
         }
         of_a = mine.a.get();
@@ -311,21 +319,20 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
       if (options.speeds.size() == devices.size()) placement.speeds = options.speeds;
       auto plan = kizami::multi::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy, placement);
       check(plan.status(), "the plan of several devices");
-      ways.push_back({"kizami::multi", devices, parts,
-                      [=, &mine, plan = plan.value(), x = of_a->const_pieces(), y = of_b->const_pieces(),
-                       z = of_c->pieces()] {
-                        check(kizami::multi::run<T>(plan, T{1}, std::span<const Piece<const T>>(x),
-                                                    std::span<const Piece<const T>>(y), T{0},
-                                                    std::span<const Piece<T>>(z), {}, &mine.outcome),
-                              "several devices");
-                      }});
+      ways.push_back(
+          {"kizami::multi", devices, parts,
+           [=, &mine, plan = plan.value(), x = of_a->const_pieces(), y = of_b->const_pieces(), z = of_c->pieces()] {
+             check(kizami::multi::run<T>(plan, T{1}, std::span<const Piece<const T>>(x),
+                                         std::span<const Piece<const T>>(y), T{0}, std::span<const Piece<T>>(z), {},
+                                         &mine.outcome),
+                   "several devices");
+           }});
       ways.back().call();  // workspaces come from a pool, streams are made
       ways.back().plan = "rung " + std::to_string(mine.outcome.rung) + ", " + std::to_string(mine.outcome.moduli) +
                          " moduli, " + std::to_string(mine.outcome.repaired) + " repairs";
       if (options.has_one) {
         ways.front().call();
-        ways.back().differences =
-            static_cast<long long>(differences_of(*of_c, one_c->pieces()[0].view.data));
+        ways.back().differences = static_cast<long long>(differences_of(*of_c, one_c->pieces()[0].view.data));
       }
     }
   }
@@ -335,7 +342,8 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
     for (const std::vector<int>& devices : options.devices) {
       std::vector<const NativeBlock<T>*> blocks;
       for (const int device : devices) {
-        native.push_back(std::make_unique<NativeBlock<T>>(s, s.n / static_cast<std::int64_t>(devices.size()), device, a, b));
+        native.push_back(
+            std::make_unique<NativeBlock<T>>(s, s.n / static_cast<std::int64_t>(devices.size()), device, a, b));
         blocks.push_back(native.back().get());
       }
       check(cudaSetDevice(0), "cudaSetDevice");
@@ -363,23 +371,26 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
     std::fprintf(stderr, "%cgemm %s  %-14s devices %-8s parts %d  from %-7s %9.3f ms %8.1f TFLOPS  %s%s\n", type,
                  bench::to_string(s).c_str(), way.who.c_str(), text_of(way.devices).c_str(), way.parts,
                  options.from.c_str(), ms.median, tflops, way.plan.c_str(),
-                 way.differences < 0 ? "" : way.differences == 0 ? "  equal bits" : "  BITS DIFFER");
-    records.append(bench::Json{{"date", bench::today()},
-                               {"commit", options.commit},
-                               {"device", bench::device_name()},
-                               {"driver", gauges.driver},
-                               {"devices", way.devices.size()},
-                               {"which", text_of(way.devices)},
-                               {"from", options.from},
-                               {"case", std::string(1, type) + " nn " + bench::to_string(s) + " phi=" + bench::to_text(phi)},
-                               {"who", way.who},
-                               {"parts", way.parts},
-                               {"plan", way.plan},
-                               {"ms_median", ms.median},
-                               {"ms_min", ms.min},
-                               {"ms_max", ms.max},
-                               {"tflops", tflops},
-                               {"different_words", way.differences}});
+                 way.differences < 0    ? ""
+                 : way.differences == 0 ? "  equal bits"
+                                        : "  BITS DIFFER");
+    records.append(
+        bench::Json{{"date", bench::today()},
+                    {"commit", options.commit},
+                    {"device", bench::device_name()},
+                    {"driver", gauges.driver},
+                    {"devices", way.devices.size()},
+                    {"which", text_of(way.devices)},
+                    {"from", options.from},
+                    {"case", std::string(1, type) + " nn " + bench::to_string(s) + " phi=" + bench::to_text(phi)},
+                    {"who", way.who},
+                    {"parts", way.parts},
+                    {"plan", way.plan},
+                    {"ms_median", ms.median},
+                    {"ms_min", ms.min},
+                    {"ms_max", ms.max},
+                    {"tflops", tflops},
+                    {"different_words", way.differences}});
     if (way.differences > 0) throw std::runtime_error("bits of several devices differ from those of one");
   }
 }

@@ -70,7 +70,8 @@ Status multiply(const MultiPlan& plan, const LocatedProblem<T>& problem,
     const Share& share = plan.shares[i];
     KIZAMI_RETURN_IF_ERROR(set_device(share.device));
     memories.push_back(std::make_unique<api::StreamMemory>(nullptr));
-    const Status status = memories.back()->allocate(share.device, std::max<std::size_t>(share_bytes(plan, share, travels[i]), 1));
+    const Status status =
+        memories.back()->allocate(share.device, std::max<std::size_t>(share_bytes(plan, share, travels[i]), 1));
     if (!status.ok()) return {status.code(), "device " + std::to_string(share.device) + ": " + status.reason()};
     taken.push_back(memories.back()->span());
   }
@@ -132,8 +133,8 @@ Status run(const Plan& plan, T alpha, std::span<const Piece<const std::type_iden
 }
 
 template <class T>
-Status gemm(const Placement& placement, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
-            std::int64_t k, std::type_identity_t<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
+Status gemm(const Placement& placement, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
+            std::type_identity_t<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
             std::type_identity_t<T> beta, T* c, std::int64_t ldc, const Policy& policy, Outcome* outcome) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
   KIZAMI_RETURN_IF_ERROR(problem::validate_leading_dimensions(layout, op_a, op_b, m, n, k, lda, ldb, ldc));
@@ -145,9 +146,9 @@ Status gemm(const Placement& placement, Layout layout, Op op_a, Op op_b, std::in
   return multi::run<T>(plan.value(), alpha, {&a_piece, 1}, {&b_piece, 1}, beta, {&c_piece, 1}, {}, outcome);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                       \
-  template Status run<T>(const Plan&, T, std::span<const Piece<const T>>, std::span<const Piece<const T>>, T,       \
-                         std::span<const Piece<T>>, std::span<const std::span<std::byte>>, Outcome*);               \
+#define KIZAMI_INSTANTIATE(T)                                                                                      \
+  template Status run<T>(const Plan&, T, std::span<const Piece<const T>>, std::span<const Piece<const T>>, T,      \
+                         std::span<const Piece<T>>, std::span<const std::span<std::byte>>, Outcome*);              \
   template Status gemm<T>(const Placement&, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, T, const T*, \
                           std::int64_t, const T*, std::int64_t, T, T*, std::int64_t, const Policy&, Outcome*)
 

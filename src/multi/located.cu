@@ -120,9 +120,9 @@ Status find_travels(const MultiPlan& plan, const Share& share, const LocatedProb
   return check("C", travels.c, problem.c.layout.has_value());
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                               \
-  template Status locate<T>(const MultiPlan&, T, std::span<const Piece<const T>>,                          \
-                            std::span<const Piece<const T>>, T, std::span<const Piece<T>>, LocatedProblem<T>&); \
+#define KIZAMI_INSTANTIATE(T)                                                                                         \
+  template Status locate<T>(const MultiPlan&, T, std::span<const Piece<const T>>, std::span<const Piece<const T>>, T, \
+                            std::span<const Piece<T>>, LocatedProblem<T>&);                                           \
   template Status find_travels<T>(const MultiPlan&, const Share&, const LocatedProblem<T>&, Travels&)
 
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);

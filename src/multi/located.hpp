@@ -10,8 +10,8 @@
 #include "kizami/multi.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
-#include "multi/plan.hpp"
 #include "multi/pieces.hpp"
+#include "multi/plan.hpp"
 #include "multi/rect.hpp"
 
 namespace kizami::multi {

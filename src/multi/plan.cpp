@@ -54,7 +54,8 @@ Status validate_scheme(const plan::Plan& whole) {
 /// What blocks must have in common with the whole: its scheme and engine, for both may depend on shapes.
 [[nodiscard]] Policy policy_of_blocks(const plan::Plan& whole, Policy policy) {
   policy.scheme = whole.first().scheme;
-  if (policy.scheme == Scheme::kOzaki2) policy.engine = named<EngineName>(whole.first().engine_name()).value_or(policy.engine);
+  if (policy.scheme == Scheme::kOzaki2)
+    policy.engine = named<EngineName>(whole.first().engine_name()).value_or(policy.engine);
   return policy;
 }
 
@@ -112,10 +113,11 @@ Result<std::vector<Rect>> parts_of(const Rect& block, std::int64_t k, std::int64
         const bool cuts_cols = base::ceil_div(block.cols, col_parts) >= base::ceil_div(block.rows, row_parts);
         std::int64_t& more = cuts_cols ? col_parts : row_parts;
         if (++more <= (cuts_cols ? block.cols : block.rows)) continue;
-        return Status(StatusCode::kWorkspaceTooSmall,
-                      "workspace limit of a device leaves " + std::to_string(most_elements) +
-                          " elements for panels, must be >= " + std::to_string(panel_elements(block, k, row_parts, col_parts)) +
-                          " for lines of k = " + std::to_string(k));
+        return Status(
+            StatusCode::kWorkspaceTooSmall,
+            "workspace limit of a device leaves " + std::to_string(most_elements) +
+                " elements for panels, must be >= " + std::to_string(panel_elements(block, k, row_parts, col_parts)) +
+                " for lines of k = " + std::to_string(k));
       }
     }
   }
@@ -161,8 +163,8 @@ std::int64_t staged_stride(std::int64_t contiguous) {
 ShareBuffers carve_share(base::Carver& carver, const MultiPlan& plan, const Share& share, const Travels& travels) {
   ShareBuffers buffers;
   const auto take = [&](int count, std::size_t bytes, std::vector<std::byte*>& pieces) {
-    const auto aligned = static_cast<std::size_t>(base::round_up(
-        static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(device::kWorkspaceAlignment)));
+    const auto aligned = static_cast<std::size_t>(
+        base::round_up(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(device::kWorkspaceAlignment)));
     for (int i = 0; i < count; ++i) pieces.push_back(carver.take<std::byte>(aligned));
   };
   const auto element = static_cast<std::int64_t>(size_bytes(plan.shape.scalar));
@@ -212,8 +214,8 @@ Result<MultiPlan> make(const problem::Shape& shape, const Policy& policy, const 
     const auto asked = plan_on(share.device, shape, policy);
     if (!asked.ok()) return asked.status();
     const auto named = std::count(placement.devices.begin(), placement.devices.end(), share.device);
-    budgets.push_back(budget_of(policy.workspace_limit_bytes, asked.value()->schedule.facts.memory_bytes,
-                                static_cast<int>(named)));
+    budgets.push_back(
+        budget_of(policy.workspace_limit_bytes, asked.value()->schedule.facts.memory_bytes, static_cast<int>(named)));
     const auto most_elements =
         static_cast<std::int64_t>(budgets.back().panels / static_cast<std::size_t>(size_bytes(shape.scalar)));
     auto parts = parts_of(dealt[i], std::max<std::int64_t>(shape.k, 1), most_elements, placement.parts);

@@ -26,7 +26,7 @@ namespace kizami::multi {
 /// One device of the placement.
 struct Share {
   int device = 0;
-  std::vector<Rect> blocks;  ///< none is empty; in the order in which they are taken
+  std::vector<Rect> blocks;                              ///< none is empty; in the order in which they are taken
   std::vector<std::shared_ptr<const plan::Plan>> plans;  ///< of the blocks
   /// All blocks have a workspace and places of their own: nothing is made or brought twice.
   bool is_resident = true;
@@ -36,8 +36,8 @@ struct Share {
   int c_places = 0;
   std::int64_t most_rows = 0;  ///< of a block
   std::int64_t most_cols = 0;
-  std::size_t product_bytes = 0;      ///< of a workspace
-  std::int64_t repair_capacity = 0;   ///< pairs of a block that the whole product may leave to repairs
+  std::size_t product_bytes = 0;     ///< of a workspace
+  std::int64_t repair_capacity = 0;  ///< pairs of a block that the whole product may leave to repairs
 };
 
 struct MultiPlan {

@@ -97,8 +97,7 @@ Events::~Events() {
 Status Events::make(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     cudaEvent_t event = nullptr;
-    KIZAMI_RETURN_IF_ERROR(
-        base::cuda_status(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event"));
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event"));
     events_.push_back(event);
   }
   return {};

@@ -218,7 +218,7 @@ Status run_shares(const MultiPlan& plan, const LocatedProblem<T>& problem, std::
   return Call<T>(plan, problem).run(travels, workspaces, outcome);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                        \
+#define KIZAMI_INSTANTIATE(T)                                                                         \
   template Status run_shares<T>(const MultiPlan&, const LocatedProblem<T>&, std::span<const Travels>, \
                                 std::span<const std::span<std::byte>>, Outcome&)
 

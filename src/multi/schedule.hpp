@@ -17,9 +17,9 @@ inline constexpr int kNoStep = -1;
 /// One panel of a step.
 struct PanelUse {
   int place = 0;
-  bool is_loaded = false;     ///< by this step; else it is there, and was loaded by `loaded_by`
-  int loaded_by = kNoStep;    ///< this step, or the one before that loaded it
-  int free_after = kNoStep;   ///< is_loaded: the last step that reads what was in the place before
+  bool is_loaded = false;    ///< by this step; else it is there, and was loaded by `loaded_by`
+  int loaded_by = kNoStep;   ///< this step, or the one before that loaded it
+  int free_after = kNoStep;  ///< is_loaded: the last step that reads what was in the place before
 };
 
 /// One block, once: steps of several passes over the same blocks follow one another in one list.

@@ -74,8 +74,8 @@ Status gather_part(const Located<E>& matrix, const Rect& part, MatrixView<T> sta
     const Rect& piece = matrix.rects[holding.piece];
     const MatrixView<const T> from =
         matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols);
-    KIZAMI_RETURN_IF_ERROR(
-        copy_matrix<T>(*matrix.layout, from, staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols), stream));
+    KIZAMI_RETURN_IF_ERROR(copy_matrix<T>(
+        *matrix.layout, from, staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols), stream));
   }
   return {};
 }
@@ -86,8 +86,7 @@ Status scatter_part(MatrixView<T> staged, const Located<T>& matrix, const Rect& 
   for (const Holding& holding : holdings_of(part, matrix.rects)) {
     const Rect& rect = holding.rect;
     const Rect& piece = matrix.rects[holding.piece];
-    const MatrixView<const T> from =
-        staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols);
+    const MatrixView<const T> from = staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols);
     KIZAMI_RETURN_IF_ERROR(copy_matrix<T>(
         *matrix.layout, from,
         matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols), stream));
@@ -150,9 +149,8 @@ Status ShareRun<T>::prepare(std::span<std::byte> workspace, const Travels& trave
   const std::size_t needed = share_bytes(plan_, share_, travels);
   if (workspace.size() < needed ||
       reinterpret_cast<std::uintptr_t>(workspace.data()) % device::kWorkspaceAlignment != 0) {
-    return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) +
-                                              " bytes, must be >= " + std::to_string(needed) +
-                                              " and begin on a 256-byte boundary"};
+    return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " +
+                                              std::to_string(needed) + " and begin on a 256-byte boundary"};
   }
   base::Carver carver(workspace.data());
   buffers_ = carve_share(carver, plan_, share_, travels);
@@ -292,9 +290,8 @@ Status ShareRun<T>::count_equilibrated(const ozaki2::DeviceBlock<T>& block, cons
 template <class T>
 Status ShareRun<T>::gather_samples(const Rect& rect, const ozaki2::DeviceBlock<T>& block) const {
   if (!plan_.may_equilibrate) return {};
-  const dim3 grid(certify::kGainLines,
-                  static_cast<unsigned>(std::clamp<std::int64_t>(
-                      base::ceil_div(plan_.shape.k, std::int64_t{4} * kSampleThreads), 1, 16)));
+  const dim3 grid(certify::kGainLines, static_cast<unsigned>(std::clamp<std::int64_t>(
+                                           base::ceil_div(plan_.shape.k, std::int64_t{4} * kSampleThreads), 1, 16)));
   const auto copy = [&](Side side, MatrixView<const T> panel, std::int64_t first, std::int64_t all,
                         std::byte* samples) -> Status {
     copy_samples<T><<<grid, kSampleThreads, 0, block.queue>>>(problem::lines_of(side, panel), first, all,
@@ -309,10 +306,9 @@ Status ShareRun<T>::gather_samples(const Rect& rect, const ozaki2::DeviceBlock<T
 
 template <class T>
 Status ShareRun<T>::read_state(std::size_t i_block, const ozaki2::DeviceBlock<T>& block) const {
-  return base::cuda_status(
-      cudaMemcpyAsync(static_cast<device::DeviceState*>(states_.data()) + i_block, block.state(),
-                      sizeof(device::DeviceState), cudaMemcpyDeviceToHost, block.queue),
-      "reading the state of a block");
+  return base::cuda_status(cudaMemcpyAsync(static_cast<device::DeviceState*>(states_.data()) + i_block, block.state(),
+                                           sizeof(device::DeviceState), cudaMemcpyDeviceToHost, block.queue),
+                           "reading the state of a block");
 }
 
 template <class T>

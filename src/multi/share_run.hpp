@@ -25,11 +25,11 @@ namespace kizami::multi {
 
 /// What a pass does with every block.
 enum class Pass {
-  kAlone,             ///< the whole call: C
-  kCount,             ///< rungs as given
-  kExponents,         ///< of the inner index
-  kCountEquilibrated, ///< rungs with the shifts of the whole
-  kFinish,            ///< C, at the rung of the whole
+  kAlone,              ///< the whole call: C
+  kCount,              ///< rungs as given
+  kExponents,          ///< of the inner index
+  kCountEquilibrated,  ///< rungs with the shifts of the whole
+  kFinish,             ///< C, at the rung of the whole
 };
 
 template <class T>

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "device_engines/h200_environment.hpp"
-#include "multi/plan.hpp"
 #include "multi/pieces.hpp"
+#include "multi/plan.hpp"
 
 namespace kizami::multi {
 namespace {

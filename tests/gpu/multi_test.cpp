@@ -113,7 +113,9 @@ std::vector<std::unique_ptr<DevicePiece<T>>> cut(const MatrixView<const T>& matr
   std::vector<std::unique_ptr<DevicePiece<T>>> pieces;
   for (int i = 0; i < row_parts; ++i) {
     for (int j = 0; j < col_parts; ++j) {
-      const auto begin = [](std::int64_t extent, int part, int parts) { return extent * part * part / (parts * parts); };
+      const auto begin = [](std::int64_t extent, int part, int parts) {
+        return extent * part * part / (parts * parts);
+      };
       const std::int64_t row = begin(matrix.rows, i, row_parts);
       const std::int64_t col = begin(matrix.cols, j, col_parts);
       pieces.push_back(std::make_unique<DevicePiece<T>>(matrix, row, col, begin(matrix.rows, i + 1, row_parts) - row,
@@ -142,9 +144,9 @@ Shared<T> share(const Case& c, const Policy& policy, const Placement& placement,
   const T alpha = check::alpha_of<T>(c);
   const T beta = check::beta_of<T>(c);
   if (where == Where::kOnHost) {
-    result.status = multi::gemm<T>(placement, c.layout, c.op_a, c.op_b, c.m, c.n, c.k, alpha, host.a.data(),
-                                   host.a.ld(), host.b.data(), host.b.ld(), beta, host.c.data(), host.c.ld(), policy,
-                                   &result.outcome);
+    result.status =
+        multi::gemm<T>(placement, c.layout, c.op_a, c.op_b, c.m, c.n, c.k, alpha, host.a.data(), host.a.ld(),
+                       host.b.data(), host.b.ld(), beta, host.c.data(), host.c.ld(), policy, &result.outcome);
     const check::Verdict intact = change ? host.c.canaries_intact() : host.inputs_intact();
     EXPECT_TRUE(intact) << intact.message;
     result.c = dense(host.c.view());
@@ -197,8 +199,8 @@ Shared<T> share(const Case& c, const Policy& policy, const Placement& placement,
   for (const auto& piece : b) b_pieces.push_back(piece->const_piece());
   for (const auto& piece : to) c_pieces.push_back(piece->piece());
   result.status = multi::run<T>(plan.value(), alpha, std::span<const Piece<const T>>(a_pieces),
-                                std::span<const Piece<const T>>(b_pieces), beta,
-                                std::span<const Piece<T>>(c_pieces), {}, &result.outcome);
+                                std::span<const Piece<const T>>(b_pieces), beta, std::span<const Piece<T>>(c_pieces),
+                                {}, &result.outcome);
   result.c.assign(static_cast<std::size_t>(c.m * c.n), T{});
   for (const auto& piece : to) piece->download_to(result.c, c.m);
   return result;
@@ -398,7 +400,9 @@ TEST_F(Multi, RefusesSlicesThatAllElementsCount) {
 TEST_F(Multi, StreamsWhatDoesNotFit) {
   for (const char* classes : {"A=randn B=randn", "A=exprand:phi=3 B=exprand:phi=2", "A=grade:cols B=grade:rows"}) {
     for (const char scalar : {'d', 'c'}) {
-      Case c = case_of(std::string(1, scalar) + " nt 1500x2800x700 b=0.5 " + classes);
+      std::string line(1, scalar);
+      line.append(" nt 1500x2800x700 b=0.5 ").append(classes);
+      const Case c = case_of(line);
       with_scalar(c.scalar, [&]<class T>() {
         Policy policy = device_policy(c, EngineName::kHopper);
         const Shared<T> want = alone<T>(c, policy);
@@ -446,9 +450,9 @@ TEST_F(Multi, RejectsNonFiniteBeforeAnythingIsWritten) {
   policy.reject_nonfinite = true;
   check::Operands<double> host(c, 1);
   const std::vector<double> before = dense(host.c.view());
-  const Status status = multi::gemm<double>({.devices = {0, 0, 0}}, c.layout, c.op_a, c.op_b, c.m, c.n, c.k, 1.0,
-                                            host.a.data(), host.a.ld(), host.b.data(), host.b.ld(), 1.0, host.c.data(),
-                                            host.c.ld(), policy);
+  const Status status =
+      multi::gemm<double>({.devices = {0, 0, 0}}, c.layout, c.op_a, c.op_b, c.m, c.n, c.k, 1.0, host.a.data(),
+                          host.a.ld(), host.b.data(), host.b.ld(), 1.0, host.c.data(), host.c.ld(), policy);
   EXPECT_EQ(status.code(), StatusCode::kNonFinite) << status.reason();
   EXPECT_NE(status.reason().find("1 rows"), std::string::npos) << status.reason();
   expect_same(dense(host.c.view()), before, "C of a refused call");
@@ -473,7 +477,7 @@ TEST_F(Multi, RefusesWhatIsWrongWithoutADevice) {
     return multi::run<double>(plan.value(), 1.0, {&operand, 1}, {&operand, 1}, 0.0, {&c, 1});
   };
   EXPECT_TRUE(run({0, 0, {x.data() + 16, 4, 4, 1, 4}}).ok());
-  EXPECT_EQ(run({0, 0, {x.data() + 8, 4, 4, 1, 4}}).code(), StatusCode::kInvalidArgument);  // overlaps
+  EXPECT_EQ(run({0, 0, {x.data() + 8, 4, 4, 1, 4}}).code(), StatusCode::kInvalidArgument);   // overlaps
   EXPECT_EQ(run({0, 0, {x.data() + 16, 3, 4, 1, 4}}).code(), StatusCode::kInvalidArgument);  // not all of C
   EXPECT_EQ(run({1, 0, {x.data() + 16, 4, 4, 1, 4}}).code(), StatusCode::kInvalidArgument);  // beyond C
   EXPECT_EQ(run({0, 0, {nullptr, 4, 4, 1, 4}}).code(), StatusCode::kInvalidArgument);

@@ -100,8 +100,7 @@ void expect_whole(const Operand<T>& a, const Operand<T>& b, int row_parts, int c
   const std::int64_t pairs = a.num_lines * b.num_lines;
   Policy policy;
   policy.scheme = Scheme::kOzaki2;
-  const plan::Plan plan =
-      plan::make({kScalarOf<T>, a.num_lines, b.num_lines, k}, policy, exec::environment()).value();
+  const plan::Plan plan = plan::make({kScalarOf<T>, a.num_lines, b.num_lines, k}, policy, exec::environment()).value();
   const num::Ladder& ladder = ozaki2::ozaki2_of(plan).ladder;
 
   // The whole, as a call by itself finds it.
