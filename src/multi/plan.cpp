@@ -87,14 +87,16 @@ struct Budget {
 /// does not do along both.
 Result<std::vector<Rect>> parts_of(const Rect& block, std::int64_t k, std::int64_t most_elements, int parts) {
   if (block.is_empty()) return std::vector<Rect>{};
-  std::int64_t row_parts = 1;
-  std::int64_t col_parts = std::clamp<std::int64_t>(parts, 1, block.cols);
+  // Wished parts are of the longer side, so that the panel that all of them need is the shorter one.
+  const bool cuts_cols_first = block.cols >= block.rows;
+  std::int64_t row_parts = cuts_cols_first ? 1 : std::clamp<std::int64_t>(parts, 1, block.rows);
+  std::int64_t col_parts = cuts_cols_first ? std::clamp<std::int64_t>(parts, 1, block.cols) : 1;
   const auto fits = [&](std::int64_t rows, std::int64_t cols) {
     return panel_elements(block, k, rows, cols) <= most_elements;
   };
   const auto most_parts = [](std::int64_t extent) { return base::ceil_div(extent, least_part(extent)); };
   const auto fewest = [&](bool along_cols) -> std::int64_t {  // parts along one side; 0: none fit
-    const std::int64_t first = along_cols ? col_parts : 1;
+    const std::int64_t first = along_cols ? col_parts : row_parts;
     for (std::int64_t p = first; p <= most_parts(along_cols ? block.cols : block.rows); ++p) {
       if (along_cols ? fits(1, p) : fits(p, 1)) return p;
     }
@@ -105,6 +107,7 @@ Result<std::vector<Rect>> parts_of(const Rect& block, std::int64_t k, std::int64
     const std::int64_t along_rows = along_cols != 0 ? 0 : fewest(false);
     if (along_cols != 0) {
       col_parts = along_cols;
+      row_parts = 1;
     } else if (along_rows != 0) {
       row_parts = along_rows;
       col_parts = 1;

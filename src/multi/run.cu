@@ -45,11 +45,11 @@ class Call {
       report_blocks(outcome);
       return {};
     }
-    KIZAMI_RETURN_IF_ERROR(enqueue(Pass::kCount));
+    KIZAMI_RETURN_IF_ERROR(enqueue([](const ShareRun<T>& share) { return std::optional(share.first_pass()); }));
     KIZAMI_RETURN_IF_ERROR(wait());
     KIZAMI_RETURN_IF_ERROR(decide());
     KIZAMI_RETURN_IF_ERROR(require_what_is_needed());
-    KIZAMI_RETURN_IF_ERROR(enqueue(Pass::kFinish));
+    KIZAMI_RETURN_IF_ERROR(enqueue([&](const ShareRun<T>& share) { return share.last_pass(selection_); }));
     KIZAMI_RETURN_IF_ERROR(wait());
     outcome = exec::device_outcome(*plan_.whole, state_of_whole());
     return {};
@@ -92,9 +92,17 @@ class Call {
     });
   }
 
-  Status enqueue(Pass pass) {
+  /// The pass of each share that pass_of(share) names, if any.
+  template <class PassOf>
+  Status enqueue(const PassOf& pass_of) {
     const InnerExponents* const shifts = shifts_ ? &*shifts_ : nullptr;
-    return for_each([&](ShareRun<T>& share) { return share.enqueue(pass, selection_, shifts); });
+    return for_each([&](ShareRun<T>& share) {
+      const std::optional<Pass> pass = pass_of(share);
+      return pass ? share.enqueue(*pass, selection_, shifts) : Status{};
+    });
+  }
+  Status enqueue(Pass pass) {
+    return enqueue([pass](const ShareRun<T>&) { return std::optional(pass); });
   }
 
   /// For all shares, also behind one that failed. @return the first error

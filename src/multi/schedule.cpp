@@ -59,7 +59,7 @@ std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a
       const auto number = static_cast<int>(steps.size());
       step.a = a.take({block.row, block.rows}, number);
       step.b = b.take({block.col, block.cols}, number);
-      step.c_place = number % c_places;
+      step.c_place = c_places >= num_blocks ? step.block : number % c_places;
       step.c_free_after = std::exchange(c_last[static_cast<std::size_t>(step.c_place)], number);
       steps.push_back(step);
     }

@@ -27,7 +27,7 @@ struct Step {
   int block = 0;
   PanelUse a;
   PanelUse b;
-  int c_place = 0;
+  int c_place = 0;             ///< the same in all passes, if there are as many as blocks
   int c_free_after = kNoStep;  ///< the step whose C must have left the place
 };
 

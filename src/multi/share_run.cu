@@ -159,6 +159,12 @@ Status ShareRun<T>::prepare(std::span<std::byte> workspace, const Travels& trave
     for (const cudaEvent_t event : before) KIZAMI_RETURN_IF_ERROR(wait_for(stream, event));
   }
   if (share_.blocks.empty()) return {};
+  // C that is overwritten by a wrong guess must be had again.
+  const bool keeps_c = share_.is_resident &&
+                       std::all_of(share_.blocks.begin(), share_.blocks.end(),
+                                   [&](const Rect& x) { return !problem_.c.in_place(x, share_.device).has_value(); });
+  speculates_ = plan_.has_exchange && problem_.has_terms(plan_) &&
+                ozaki2::may_speculate(*plan_.whole, problem_.alpha) && (problem_.beta == T{0} || keeps_c);
   steps_ = make_steps(share_.blocks, kMostPasses, share_.a_places, share_.b_places, share_.c_places);
   KIZAMI_RETURN_IF_ERROR(states_.take(share_.blocks.size() * sizeof(device::DeviceState)));
   return {};
@@ -166,7 +172,13 @@ Status ShareRun<T>::prepare(std::span<std::byte> workspace, const Travels& trave
 
 template <class T>
 Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const InnerExponents* shifts) {
-  const bool writes_c = pass == Pass::kAlone || pass == Pass::kFinish;
+  const bool writes_c = pass == Pass::kAlone || pass == Pass::kFinish || pass == Pass::kSpeculate;
+  // A guess leaves the device at once where it may be overwritten.
+  const auto leaves = [&](std::size_t i_block) {
+    if (pass == Pass::kSpeculate) return problem_.beta == T{0};
+    if (pass == Pass::kConfirm) return problem_.beta != T{0} || has_nonfinite_lines(i_block);
+    return writes_c;
+  };
   const bool has_terms = problem_.has_terms(plan_);
   const std::int64_t k = has_terms ? plan_.shape.k : 0;
   const Streams& streams = streams_.get();
@@ -222,7 +234,7 @@ Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const In
     KIZAMI_RETURN_IF_ERROR(compute(pass, selection, shifts, i_block, block));
     KIZAMI_RETURN_IF_ERROR(mark(computed(static_cast<int>(number)), streams.compute));
 
-    if (writes_c && parts.c.is_staged) {
+    if (leaves(i_block) && parts.c.is_staged) {
       KIZAMI_RETURN_IF_ERROR(wait_for(streams.out, computed(static_cast<int>(number))));
       KIZAMI_RETURN_IF_ERROR(scatter_part(parts.c.view, problem_.c, rect, streams.out));
       KIZAMI_RETURN_IF_ERROR(mark(left(static_cast<int>(number)), streams.out));
@@ -241,15 +253,21 @@ Status ShareRun<T>::compute(Pass pass, const num::Selection& selection, const In
     KIZAMI_RETURN_IF_ERROR(exec::run_device<T>(*block.plan, {&block.problem, 1}, workspace, block.queue));
     return block.plan->first().scheme == Scheme::kNative ? Status{} : read_state(i_block, block);
   }
+  if (pass == Pass::kConfirm) return has_nonfinite_lines(i_block) ? ozaki2::confirm_device_block(block) : Status{};
   const bool is_there = share_.is_resident && has_begun_;
   if (!is_there) {
     KIZAMI_RETURN_IF_ERROR(exec::validate_device_plan(*block.plan));
     KIZAMI_RETURN_IF_ERROR(exec::validate_device_problem(*block.plan, block.problem));
-    KIZAMI_RETURN_IF_ERROR(ozaki2::begin_device_block(block));
+    if (pass != Pass::kSpeculate) KIZAMI_RETURN_IF_ERROR(ozaki2::begin_device_block(block));
   }
   switch (pass) {
     case Pass::kAlone:
+    case Pass::kConfirm:
       break;
+    case Pass::kSpeculate:
+      KIZAMI_RETURN_IF_ERROR(gather_samples(rect, block));
+      KIZAMI_RETURN_IF_ERROR(ozaki2::speculate_device_block(block));
+      return read_state(i_block, block);
     case Pass::kCount:
       KIZAMI_RETURN_IF_ERROR(gather_samples(rect, block));
       return read_state(i_block, block);
@@ -274,6 +292,15 @@ Status ShareRun<T>::compute(Pass pass, const num::Selection& selection, const In
       return ozaki2::finish_device_block(block, selection, buffers_.repairs, share_.repair_capacity);
   }
   return {};
+}
+
+template <class T>
+std::optional<Pass> ShareRun<T>::last_pass(const num::Selection& selection) const {
+  if (!speculates_ || selection != num::Selection{}) return Pass::kFinish;
+  bool has_nonfinite = false;
+  for (std::size_t i = 0; i < share_.blocks.size(); ++i) has_nonfinite = has_nonfinite || has_nonfinite_lines(i);
+  if (problem_.beta == T{0} && !has_nonfinite) return std::nullopt;
+  return share_.is_resident ? Pass::kConfirm : Pass::kFinish;
 }
 
 template <class T>

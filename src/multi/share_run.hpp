@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ enum class Pass {
   kExponents,          ///< of the inner index
   kCountEquilibrated,  ///< rungs with the shifts of the whole
   kFinish,             ///< C, at the rung of the whole
+  kSpeculate,          ///< rungs as given, and C if the lowest one is that of the whole
+  kConfirm,            ///< behind kSpeculate: it is
 };
 
 template <class T>
@@ -50,6 +53,10 @@ class ShareRun {
 
   /// @param shifts of kCountEquilibrated, and of kFinish where selection.equilibrated
   Status enqueue(Pass pass, const num::Selection& selection, const InnerExponents* shifts);
+  /// The first pass: kSpeculate, if that may be, or kCount.
+  [[nodiscard]] Pass first_pass() const { return speculates_ ? Pass::kSpeculate : Pass::kCount; }
+  /// The last pass for that selection; nothing where C is there already.
+  [[nodiscard]] std::optional<Pass> last_pass(const num::Selection& selection) const;
   /// All that is enqueued.
   Status wait() const { return streams_.wait(); }
 
@@ -66,6 +73,9 @@ class ShareRun {
   Status compute(Pass pass, const num::Selection& selection, const InnerExponents* shifts, std::size_t i_block,
                  const ozaki2::DeviceBlock<T>& block);
   Status count_equilibrated(const ozaki2::DeviceBlock<T>& block, const InnerExponents& shifts) const;
+  [[nodiscard]] bool has_nonfinite_lines(std::size_t i_block) const {
+    return state(i_block).nonfinite_rows != 0 || state(i_block).nonfinite_cols != 0;
+  }
   Status gather_samples(const Rect& rect, const ozaki2::DeviceBlock<T>& block) const;
   Status read_state(std::size_t i_block, const ozaki2::DeviceBlock<T>& block) const;
 
@@ -78,6 +88,7 @@ class ShareRun {
   std::vector<Step> steps_;
   std::size_t num_done_ = 0;  ///< steps
   bool has_begun_ = false;    ///< blocks that are resident
+  bool speculates_ = false;
   PinnedMemory states_;
   std::vector<std::int32_t> exponents_;  ///< [blocks][2][k]
 };

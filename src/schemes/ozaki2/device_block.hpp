@@ -6,6 +6,8 @@
 //   [find_block_exponents() -> exponents of the inner index, for certify::equilibration_shifts() of their maxima
 //    -> shifts -> count_block_equilibrated() -> counts, for num::select()]
 //   finish_device_block(selection)           -> C
+// Most products come to the lowest rung, which a block may take before the others have counted:
+//   speculate_device_block()                 -> the same counts, and C, if the guess is right
 // One block alone comes to the same rung, repairs and bits as run_device_ozaki2().
 #pragma once
 
@@ -40,6 +42,21 @@ struct DeviceBlock {
 /// @queue enqueues
 template <class T>
 Status begin_device_block(const DeviceBlock<T>& block);
+
+/// Whether blocks may be computed before the rung of the whole is known: what a wrong guess has cost is time alone.
+template <class T>
+[[nodiscard]] bool may_speculate(const plan::Plan& plan, T alpha);
+
+/// begin_device_block(), and C at the lowest rung unless the counts of this block forbid it; but for lines with NaN or
+/// Inf, which confirm_device_block() answers.
+/// @range may_speculate()   @queue enqueues
+template <class T>
+Status speculate_device_block(const DeviceBlock<T>& block);
+
+/// Behind speculate_device_block(), where the rung of the whole is the lowest, of operands as given and without repairs.
+/// Needed where the block has lines with NaN or Inf. @queue enqueues one kernel
+template <class T>
+Status confirm_device_block(const DeviceBlock<T>& block);
 
 /// Device memory of both operands: [k] exponents, then shifts.
 struct BlockShifts {

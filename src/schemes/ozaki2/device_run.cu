@@ -79,6 +79,16 @@ class Ozaki2Call {
     if (!stage_.has_certificate) return {};
     return certifier().run(splits_in_one_pass(plan_), certify::LookTask::kCount);
   }
+  Status speculate() {
+    KIZAMI_RETURN_IF_ERROR(begin_block());
+    if (stage_.has_certificate) {
+      KIZAMI_RETURN_IF_ERROR(certify::cancel_unless_lowest(state(), plan_.shape.m * plan_.shape.n, queue_));
+    }
+    fp64::DeviceCall<T> left = exceptions();
+    left.has_answered_repairs = true;  // there are none
+    return multiply(0, /*knows_rung=*/true, left);
+  }
+  Status confirm() { return fp64::answer_left(exceptions(), num_sms_, queue_); }
   Status find_inner_exponents() { return certifier().look_again(certify::LookTask::kInnerExponents); }
   Status count_equilibrated() { return certifier().look_again(certify::LookTask::kCountEquilibrated); }
   Status finish_block(const num::Selection& selection, device::Pair* repairs, std::int64_t repair_capacity) {
@@ -340,6 +350,23 @@ Status begin_device_block(const DeviceBlock<T>& block) {
 }
 
 template <class T>
+bool may_speculate(const plan::Plan& plan, T alpha) {
+  const Ozaki2Stage& stage = ozaki2_of(plan);
+  return stage.ladder.num_rungs > 0 && stage.engine->reads_num_products() && stage.has_fp64 == stage.has_certificate &&
+         !plan.policy.reject_nonfinite && !fp64::is_known_nonfinite(Factor<T>(alpha));
+}
+
+template <class T>
+Status speculate_device_block(const DeviceBlock<T>& block) {
+  return block_call(block).speculate();
+}
+
+template <class T>
+Status confirm_device_block(const DeviceBlock<T>& block) {
+  return block_call(block).confirm();
+}
+
+template <class T>
 Status find_block_exponents(const DeviceBlock<T>& block) {
   return block_call(block).find_inner_exponents();
 }
@@ -381,6 +408,9 @@ Outcome device_ozaki2_outcome(const plan::Plan& plan, const device::DeviceState&
   template Status run_device_ozaki2<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*,               \
                                        device::DeviceState*, product::Queue, const device::EffortReport&);           \
   template Status begin_device_block<T>(const DeviceBlock<T>&);                                                      \
+  template bool may_speculate<T>(const plan::Plan&, T);                                                              \
+  template Status speculate_device_block<T>(const DeviceBlock<T>&);                                                  \
+  template Status confirm_device_block<T>(const DeviceBlock<T>&);                                                    \
   template Status find_block_exponents<T>(const DeviceBlock<T>&);                                                    \
   template Status count_block_equilibrated<T>(const DeviceBlock<T>&);                                                \
   template Status finish_device_block<T>(const DeviceBlock<T>&, const num::Selection&, device::Pair*, std::int64_t); \
