@@ -13,6 +13,7 @@
 #include "api/stream_memory.hpp"
 #include "base/instantiate.hpp"
 #include "base/relaxed_capture.hpp"
+#include "device/writes_c.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/plan_cache.hpp"
 #include "multi/located.hpp"
@@ -124,6 +125,7 @@ Status run(const Plan& plan, T alpha, std::span<const Piece<const std::type_iden
                                               " workspaces, must be none or one for each of " +
                                               std::to_string(plan.impl().shares.size()) + " devices"};
   }
+  device::t_writes_c = false;
   const base::RelaxedCapture relaxed;
   const CurrentDevice before;
   LocatedProblem<T> problem;
