@@ -74,10 +74,12 @@ TEST(MultiPlan, DevicesGoWithoutABlock) {
 }
 
 TEST(MultiPlan, WhatDoesNotFitIsStreamed) {
-  for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {0, 0, 0}}) {
+  for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {0, 0, 0}, {3, 2, 1, 0}}) {
     Policy policy;
+    policy.scheme = Scheme::kOzaki2;
     policy.workspace_limit_bytes = std::size_t{32} << 20;
-    const MultiPlan plan = made({Scalar::kF64, 1500, 2800, 700}, {.devices = devices, .parts = 8}, policy);
+    const Scalar scalar = devices.size() == 2 ? Scalar::kC64 : Scalar::kF64;
+    const MultiPlan plan = made({scalar, 1500, 2800, 700}, {.devices = devices, .parts = 8}, policy);
     expect_sound(plan);
     for (const Share& share : plan.shares) {
       EXPECT_FALSE(share.is_resident) << explain(plan);
