@@ -52,10 +52,10 @@ constinit base::PerProcess<Selected> selected;
 
 [[nodiscard]] Status multiply(const Call& call, std::vector<int> devices, const Policy& policy, Outcome& outcome) {
   return with_scalar(call.scalar, [&]<class T>() {
-    return multi::gemm<T>({.devices = std::move(devices), .speeds = {}, .parts = 0}, Layout::kColMajor, op_of(call.op_a), op_of(call.op_b), call.m,
-                          call.n, call.k, factor_at<T>(call.alpha, false), static_cast<const T*>(call.a), call.lda,
-                          static_cast<const T*>(call.b), call.ldb, factor_at<T>(call.beta, false),
-                          static_cast<T*>(call.c), call.ldc, policy, &outcome);
+    return multi::gemm<T>({.devices = std::move(devices), .speeds = {}, .parts = 0}, Layout::kColMajor,
+                          op_of(call.op_a), op_of(call.op_b), call.m, call.n, call.k, factor_at<T>(call.alpha, false),
+                          static_cast<const T*>(call.a), call.lda, static_cast<const T*>(call.b), call.ldb,
+                          factor_at<T>(call.beta, false), static_cast<T*>(call.c), call.ldc, policy, &outcome);
   });
 }
 

@@ -17,7 +17,8 @@ namespace {
 
 /// Sizes beyond all memory are negative, and so not understood.
 [[nodiscard]] std::int64_t size_of(std::size_t size) {
-  return size <= static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) ? static_cast<std::int64_t>(size) : -1;
+  return size <= static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) ? static_cast<std::int64_t>(size)
+                                                                                    : -1;
 }
 
 template <class E>
@@ -28,9 +29,7 @@ cublasStatus_t xt_product(const Entry& entry, cublasXtHandle_t handle, cublasOpe
                                                   std::size_t, std::size_t, const E*, const E*, std::size_t, const E*,
                                                   std::size_t, const E*, E*, std::size_t)>();
   if (function == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  const auto forward = [&] {
-    return function(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-  };
+  const auto forward = [&] { return function(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); };
   if (depth > 0) return forward();
   const Inside inside;
   Call call = call_of(entry, nullptr, op_a, op_b, size_of(m), size_of(n), size_of(k), alpha, a, size_of(lda), b,

@@ -5,7 +5,7 @@
 //   Status s = cuda::run<double>(plan.value(), 1.0, A, B, 0.0, C, workspace, stream);
 // After planning a call allocates nothing and waits for nothing (unless Policy::may_sync), so it can be captured into a
 // CUDA graph and replayed with other elements: the rung is chosen on the device, by the elements of each replay.
-// Equal numerics give equal bits, here and on the host. Built with CUDA only.
+// Equal numerics give equal bits, here and on the host. In a library without CUDA calls are refused with kUnsupported.
 #pragma once
 
 #include <cstddef>

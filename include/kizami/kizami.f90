@@ -4,6 +4,7 @@
 !  - handles (policy, plan, prepared) are type(c_ptr); c_null_ptr where C has NULL;
 !  - the matrices of kizami_sgemm, dgemm, cgemm and zgemm are arrays of their type; those of the other functions are
 !    addresses (c_loc), and so are alpha and beta there;
+!  - streams, matrices in device memory and arrays of pointers to them are type(c_ptr); c_devloc() of CUDA Fortran is one;
 !  - an outcome may be left out. Give it and a plan_info no struct_size: their initial value is right;
 !  - kizami_error_text() is kizami_last_error() as a string;
 !  - kizami_matmul() multiplies arrays by their shapes, at a number of bits.
@@ -125,7 +126,11 @@ module kizami
       kizami_policy_set_threads, kizami_policy_set_workspace_limit, kizami_gemm, kizami_sgemm, kizami_dgemm, &
       kizami_cgemm, kizami_zgemm, kizami_gemm_strided_batched, kizami_gemm_batched, kizami_plan_create, &
       kizami_plan_destroy, kizami_plan_query, kizami_plan_explain, kizami_machine_report, kizami_prepare, &
-      kizami_prepared_destroy, kizami_prepared_size, kizami_run, kizami_run_prepared
+      kizami_prepared_destroy, kizami_prepared_size, kizami_run, kizami_run_prepared, &
+      kizami_policy_set_may_sync, kizami_cuda_plan_create, kizami_cuda_run, kizami_cuda_run_strided_batched, &
+      kizami_cuda_run_batched, kizami_cuda_read_outcome, kizami_cuda_read_outcomes, kizami_cuda_gemm, &
+      kizami_cuda_gemm_strided_batched, kizami_cuda_gemm_batched, kizami_cuda_last_call_writes_c, &
+      kizami_cuda_workspace_pool, kizami_cuda_limit_workspaces
 
   ! call kizami_matmul(a, b, c, bits=40): C <- A B for arrays of one type, real or complex, of single or double
   ! precision, with an error of at most 2^-bits (|A||B|) in every element (1 to 52, of single precision to 23); without
@@ -324,6 +329,14 @@ module kizami
       integer(c_int) :: answer
     end function kizami_policy_set_workspace_limit
 
+    function kizami_policy_set_may_sync(policy, is_allowed) bind(C, &
+        name="kizami_policy_set_may_sync") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: is_allowed
+      integer(c_int) :: answer
+    end function kizami_policy_set_may_sync
+
     function kizami_gemm(scalar, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy, &
         outcome) bind(C, name="kizami_gemm") result(answer)
       import :: c_int, c_int64_t, c_ptr, kizami_outcome
@@ -486,6 +499,116 @@ module kizami
       type(kizami_outcome), intent(inout), optional :: outcome
       integer(c_int) :: answer
     end function kizami_run_prepared
+
+    function kizami_cuda_plan_create(plan, scalar, m, n, k, batch_count, has_device_arrays, policy) bind(C, &
+        name="kizami_cuda_plan_create") result(answer)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), intent(out) :: plan
+      integer(c_int), value :: scalar, has_device_arrays
+      integer(c_int64_t), value :: m, n, k, batch_count
+      type(c_ptr), value :: policy
+      integer(c_int) :: answer
+    end function kizami_cuda_plan_create
+
+    function kizami_cuda_run(plan, stream, layout, op_a, op_b, has_device_factors, alpha, a, lda, b, ldb, beta, &
+        c, ldc, workspace, workspace_bytes) bind(C, name="kizami_cuda_run") result(answer)
+      import :: c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: plan, stream, alpha, a, b, beta, c, workspace
+      integer(c_int), value :: layout, op_a, op_b, has_device_factors
+      integer(c_int64_t), value :: lda, ldb, ldc
+      integer(c_size_t), value :: workspace_bytes
+      integer(c_int) :: answer
+    end function kizami_cuda_run
+
+    function kizami_cuda_run_strided_batched(plan, stream, layout, op_a, op_b, has_device_factors, alpha, a, &
+        lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, workspace, workspace_bytes) bind(C, &
+        name="kizami_cuda_run_strided_batched") result(answer)
+      import :: c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: plan, stream, alpha, a, b, beta, c, workspace
+      integer(c_int), value :: layout, op_a, op_b, has_device_factors
+      integer(c_int64_t), value :: lda, stride_a, ldb, stride_b, ldc, stride_c
+      integer(c_size_t), value :: workspace_bytes
+      integer(c_int) :: answer
+    end function kizami_cuda_run_strided_batched
+
+    function kizami_cuda_run_batched(plan, stream, layout, op_a, op_b, has_device_factors, alpha, a, lda, b, &
+        ldb, beta, c, ldc, workspace, workspace_bytes) bind(C, name="kizami_cuda_run_batched") result(answer)
+      import :: c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: plan, stream, alpha, a, b, beta, c, workspace
+      integer(c_int), value :: layout, op_a, op_b, has_device_factors
+      integer(c_int64_t), value :: lda, ldb, ldc
+      integer(c_size_t), value :: workspace_bytes
+      integer(c_int) :: answer
+    end function kizami_cuda_run_batched
+
+    function kizami_cuda_read_outcome(plan, stream, workspace, workspace_bytes, outcome) bind(C, &
+        name="kizami_cuda_read_outcome") result(answer)
+      import :: c_int, c_ptr, c_size_t, kizami_outcome
+      type(c_ptr), value :: plan, stream, workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(kizami_outcome), intent(inout) :: outcome
+      integer(c_int) :: answer
+    end function kizami_cuda_read_outcome
+
+    function kizami_cuda_read_outcomes(plan, stream, workspace, workspace_bytes, outcomes, &
+        num_outcomes) bind(C, name="kizami_cuda_read_outcomes") result(answer)
+      import :: c_int, c_int64_t, c_ptr, c_size_t, kizami_outcome
+      type(c_ptr), value :: plan, stream, workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(kizami_outcome), intent(inout) :: outcomes(*)
+      integer(c_int64_t), value :: num_outcomes
+      integer(c_int) :: answer
+    end function kizami_cuda_read_outcomes
+
+    function kizami_cuda_gemm(stream, scalar, layout, op_a, op_b, m, n, k, has_device_factors, alpha, a, lda, &
+        b, ldb, beta, c, ldc, policy, outcome) bind(C, name="kizami_cuda_gemm") result(answer)
+      import :: c_int, c_int64_t, c_ptr, kizami_outcome
+      type(c_ptr), value :: stream, alpha, a, b, beta, c, policy
+      integer(c_int), value :: scalar, layout, op_a, op_b, has_device_factors
+      integer(c_int64_t), value :: m, n, k, lda, ldb, ldc
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_cuda_gemm
+
+    function kizami_cuda_gemm_strided_batched(stream, scalar, layout, op_a, op_b, m, n, k, has_device_factors, &
+        alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch_count, policy, &
+        outcome) bind(C, name="kizami_cuda_gemm_strided_batched") result(answer)
+      import :: c_int, c_int64_t, c_ptr, kizami_outcome
+      type(c_ptr), value :: stream, alpha, a, b, beta, c, policy
+      integer(c_int), value :: scalar, layout, op_a, op_b, has_device_factors
+      integer(c_int64_t), value :: m, n, k, lda, stride_a, ldb, stride_b, ldc, stride_c, batch_count
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_cuda_gemm_strided_batched
+
+    function kizami_cuda_gemm_batched(stream, scalar, layout, op_a, op_b, m, n, k, has_device_factors, alpha, &
+        has_device_arrays, a, lda, b, ldb, beta, c, ldc, batch_count, policy, outcome) bind(C, &
+        name="kizami_cuda_gemm_batched") result(answer)
+      import :: c_int, c_int64_t, c_ptr, kizami_outcome
+      type(c_ptr), value :: stream, alpha, a, b, beta, c, policy
+      integer(c_int), value :: scalar, layout, op_a, op_b, has_device_factors, has_device_arrays
+      integer(c_int64_t), value :: m, n, k, lda, ldb, ldc, batch_count
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_cuda_gemm_batched
+
+    function kizami_cuda_last_call_writes_c() bind(C, name="kizami_cuda_last_call_writes_c") result(answer)
+      import :: c_int
+      integer(c_int) :: answer
+    end function kizami_cuda_last_call_writes_c
+
+    function kizami_cuda_workspace_pool(held_bytes, most_held_bytes, used_bytes) bind(C, &
+        name="kizami_cuda_workspace_pool") result(answer)
+      import :: c_int, c_size_t
+      integer(c_size_t), intent(out) :: held_bytes, most_held_bytes, used_bytes
+      integer(c_int) :: answer
+    end function kizami_cuda_workspace_pool
+
+    function kizami_cuda_limit_workspaces(bytes) bind(C, name="kizami_cuda_limit_workspaces") result(answer)
+      import :: c_int, c_size_t
+      integer(c_size_t), value :: bytes
+      integer(c_int) :: answer
+    end function kizami_cuda_limit_workspaces
   end interface
 
 contains

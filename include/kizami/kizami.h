@@ -12,6 +12,7 @@
  *    nothing. No handle refers to another one or to the caller's matrices after the call that made it.
  *  - Threads: all functions may be called from any thread. Handles that are passed as const may be shared by threads.
  *    A call computes with several threads of the library's pool (kizami_policy_set_threads), and blocks until done.
+ *    Those of kizami_cuda_ compute on the calling thread's current CUDA device, and return before it is done.
  *  - Sizes are counted in elements, never in bytes, unless the name says bytes. */
 #ifndef KIZAMI_KIZAMI_H
 #define KIZAMI_KIZAMI_H
@@ -267,6 +268,8 @@ KIZAMI_API kizami_status kizami_policy_set_moduli(kizami_policy* policy, int num
 KIZAMI_API kizami_status kizami_policy_set_threads(kizami_policy* policy, int num_threads);
 /* Upper limit of the workspace; 0 (default): 1 GiB. Never changes a bit. */
 KIZAMI_API kizami_status kizami_policy_set_workspace_limit(kizami_policy* policy, size_t bytes);
+/* Calls on a device only: 1 lets them wait for what the elements say, which some policies need; 0 (default). */
+KIZAMI_API kizami_status kizami_policy_set_may_sync(kizami_policy* policy, int is_allowed);
 
 /* ---- Structures that may grow ------------------------------------------------------------------------------------ */
 
@@ -427,6 +430,102 @@ KIZAMI_API kizami_status kizami_run_prepared(const kizami_plan* plan, kizami_lay
                                              const void* A, int64_t lda, const kizami_prepared* prepared_b,
                                              const void* B, int64_t ldb, const void* beta, void* C, int64_t ldc,
                                              void* workspace, size_t workspace_bytes, kizami_outcome* outcome);
+
+/* ---- Matrices in the memory of a CUDA device --------------------------------------------------------------------- */
+
+/* A cudaStream_t; NULL is the default stream. */
+struct CUstream_st;
+typedef struct CUstream_st* kizami_stream;
+
+/* Rules that hold for every function below
+ *  - Device: the current one of the calling thread (cudaSetDevice). Without one, and in a library that was built without
+ *    CUDA, a call whose arguments are right is unsupported.
+ *  - Queue: a call returns once its work is in the stream, allocates nothing where a workspace is given, and can be
+ *    captured into a CUDA graph, but where it says that it waits. Matrices, workspace, and alpha and beta in device
+ *    memory must stay until the work is done.
+ *  - A, B, C: device memory; layouts, shapes and leading dimensions as kizami_gemm(), complex elements aligned as a whole.
+ *  - has_device_factors: 0: alpha and beta point to host memory, and are read before the call returns; 1: to device
+ *    memory, and are read when the work runs.
+ *  - Bits: those that the host gives by a plan of equal numerics_hash.
+ *  - Errors: further to those of kizami_gemm(), out_of_memory where the device has no room for a workspace, and internal
+ *    with CUDA's words. What is known without the elements is refused before anything is enqueued;
+ *    kizami_cuda_last_call_writes_c() says whether C may have been written. */
+
+/* Plans for batch_count products of one shape (1: kizami_cuda_run(); more, or 0: the batched functions) on the current
+ * device. kizami_plan_query(), _explain() and _destroy() take them too; kizami_run() and kizami_prepare() do not.
+ * has_device_arrays: 1 for kizami_cuda_run_batched() with arrays of pointers that are in device memory themselves.
+ * policy: NULL for the default. Accuracy native and bits; reject_nonfinite, fp64_arithmetic = 0 and slices that the
+ *   elements count need may_sync. A workspace limit of 0: as much as the plan would like, at most a quarter of the
+ *   device's memory. threads is not looked at.
+ * Errors: as kizami_plan_create(); unsupported also where no engine runs on the device. */
+KIZAMI_API kizami_status kizami_cuda_plan_create(kizami_plan** plan, kizami_scalar scalar, int64_t m, int64_t n,
+                                                 int64_t k, int64_t batch_count, int has_device_arrays,
+                                                 const kizami_policy* policy);
+
+/* Enqueues C <- alpha op(A) op(B) + beta C as planned.
+ * workspace: plan_info.workspace_bytes or more of device memory on a 256-byte boundary, not in use by another call.
+ * Errors: unsupported: may_sync while the stream is captured; scheme native without libcublas. */
+KIZAMI_API kizami_status kizami_cuda_run(const kizami_plan* plan, kizami_stream stream, kizami_layout layout,
+                                         kizami_op op_a, kizami_op op_b, int has_device_factors, const void* alpha,
+                                         const void* A, int64_t lda, const void* B, int64_t ldb, const void* beta,
+                                         void* C, int64_t ldc, void* workspace, size_t workspace_bytes);
+
+/* kizami_cuda_run() for the products of a plan, strides as kizami_gemm_strided_batched(). Each product has the bits that
+ * kizami_cuda_run() gives it. */
+KIZAMI_API kizami_status kizami_cuda_run_strided_batched(const kizami_plan* plan, kizami_stream stream,
+                                                         kizami_layout layout, kizami_op op_a, kizami_op op_b,
+                                                         int has_device_factors, const void* alpha, const void* A,
+                                                         int64_t lda, int64_t stride_a, const void* B, int64_t ldb,
+                                                         int64_t stride_b, const void* beta, void* C, int64_t ldc,
+                                                         int64_t stride_c, void* workspace, size_t workspace_bytes);
+
+/* The same with arrays of pointers: in host memory, read before the call returns; or, by a plan with has_device_arrays,
+ * all three in device memory, read when the work runs. The C_i must not overlap each other (not checked). */
+KIZAMI_API kizami_status kizami_cuda_run_batched(const kizami_plan* plan, kizami_stream stream, kizami_layout layout,
+                                                 kizami_op op_a, kizami_op op_b, int has_device_factors,
+                                                 const void* alpha, const void* const* A, int64_t lda,
+                                                 const void* const* B, int64_t ldb, const void* beta, void* const* C,
+                                                 int64_t ldc, void* workspace, size_t workspace_bytes);
+
+/* What the last call with this workspace did; of a batch as kizami_gemm_strided_batched(). Waits for the stream.
+ * Scheme native: what the plan says. */
+KIZAMI_API kizami_status kizami_cuda_read_outcome(const kizami_plan* plan, kizami_stream stream, const void* workspace,
+                                                  size_t workspace_bytes, kizami_outcome* outcome);
+/* The same of each product. outcomes: as many as the plan has products; struct_size of the first one is that of all. */
+KIZAMI_API kizami_status kizami_cuda_read_outcomes(const kizami_plan* plan, kizami_stream stream, const void* workspace,
+                                                   size_t workspace_bytes, kizami_outcome* outcomes,
+                                                   int64_t num_outcomes);
+
+/* kizami_gemm() in device memory, with a cached plan and a workspace of the library's pool.
+ * outcome: NULL, or written on success: then the call waits for the stream. */
+KIZAMI_API kizami_status kizami_cuda_gemm(kizami_stream stream, kizami_scalar scalar, kizami_layout layout,
+                                          kizami_op op_a, kizami_op op_b, int64_t m, int64_t n, int64_t k,
+                                          int has_device_factors, const void* alpha, const void* A, int64_t lda,
+                                          const void* B, int64_t ldb, const void* beta, void* C, int64_t ldc,
+                                          const kizami_policy* policy, kizami_outcome* outcome);
+/* kizami_gemm_strided_batched() likewise. */
+KIZAMI_API kizami_status kizami_cuda_gemm_strided_batched(
+    kizami_stream stream, kizami_scalar scalar, kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m,
+    int64_t n, int64_t k, int has_device_factors, const void* alpha, const void* A, int64_t lda, int64_t stride_a,
+    const void* B, int64_t ldb, int64_t stride_b, const void* beta, void* C, int64_t ldc, int64_t stride_c,
+    int64_t batch_count, const kizami_policy* policy, kizami_outcome* outcome);
+/* kizami_gemm_batched() likewise. has_device_arrays: 1 where all three arrays of pointers are in device memory: what
+ * cublas<t>gemmBatched takes. They then cost a copy of each matrix. */
+KIZAMI_API kizami_status kizami_cuda_gemm_batched(kizami_stream stream, kizami_scalar scalar, kizami_layout layout,
+                                                  kizami_op op_a, kizami_op op_b, int64_t m, int64_t n, int64_t k,
+                                                  int has_device_factors, const void* alpha, int has_device_arrays,
+                                                  const void* const* A, int64_t lda, const void* const* B, int64_t ldb,
+                                                  const void* beta, void* const* C, int64_t ldc, int64_t batch_count,
+                                                  const kizami_policy* policy, kizami_outcome* outcome);
+
+/* 1: the last of the calls above by this thread has enqueued work that writes C; 0: C is as it was. */
+KIZAMI_API int kizami_cuda_last_call_writes_c(void);
+
+/* Bytes that the pool for workspaces of kizami_cuda_gemm() and its kin holds of the current device, held at most, and
+ * uses for calls that are not done. Errors: invalid_argument (NULL), unsupported, internal. */
+KIZAMI_API kizami_status kizami_cuda_workspace_pool(size_t* held_bytes, size_t* most_held_bytes, size_t* used_bytes);
+/* Limits what each device's pool holds; 0: no limit. Before the first call on a device. Cannot fail. */
+KIZAMI_API kizami_status kizami_cuda_limit_workspaces(size_t bytes);
 
 #ifdef __cplusplus
 } /* extern "C" */

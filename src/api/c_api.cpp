@@ -209,6 +209,9 @@ kizami_status kizami_policy_set_workspace_limit(kizami_policy* policy, size_t by
     return {};
   });
 }
+kizami_status kizami_policy_set_may_sync(kizami_policy* policy, int is_allowed) {
+  return change(policy, [&](Policy& p) { return set_either("is_allowed", is_allowed, p.may_sync); });
+}
 
 kizami_status kizami_plan_create(kizami_plan** plan, kizami_scalar scalar, int64_t m, int64_t n, int64_t k,
                                  const kizami_policy* policy) {

@@ -52,15 +52,26 @@ Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64
   return Plan(std::move(plan).value());
 }
 
+namespace {
+
+/// @status kInvalidArgument unless the plan is for elements of that type, in host memory
+Status validate_plan(const char* what, Scalar scalar, const Plan& plan) {
+  if (plan.scalar() != scalar) {
+    return {StatusCode::kInvalidArgument, std::string(what) + " is " + std::string(to_string(scalar)) +
+                                              ", the plan is for " + std::string(to_string(plan.scalar()))};
+  }
+  if (plan.impl().schedule.facts.space == product::MemorySpace::kHost) return {};
+  return {StatusCode::kInvalidArgument, "the plan is for operands in device memory"};
+}
+
+}  // namespace
+
 Side PreparedOperand::side() const { return impl_->side; }
 std::size_t PreparedOperand::size_bytes() const { return impl_->memory.size(); }
 
 template <class T>
 Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T> op) {
-  if (plan.scalar() != kScalarOf<T>) {
-    return Status(StatusCode::kInvalidArgument, "operand is " + std::string(to_string(kScalarOf<T>)) +
-                                                    ", the plan is for " + std::string(to_string(plan.scalar())));
-  }
+  KIZAMI_RETURN_IF_ERROR(validate_plan("operand", kScalarOf<T>, plan));
   const bool is_a = side == Side::kA;
   KIZAMI_RETURN_IF_ERROR(
       problem::validate_operand(is_a ? "A" : "B", op, is_a ? plan.m() : plan.k(), is_a ? plan.k() : plan.n()));
@@ -72,10 +83,7 @@ Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T>
 template <class T>
 Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a, std::type_identity_t<Operand<T>> op_b,
            T beta, MatrixView<T> c, std::span<std::byte> workspace, Outcome* outcome) {
-  if (plan.scalar() != kScalarOf<T>) {
-    return {StatusCode::kInvalidArgument, "C is " + std::string(to_string(kScalarOf<T>)) + ", the plan is for " +
-                                              std::string(to_string(plan.scalar()))};
-  }
+  KIZAMI_RETURN_IF_ERROR(validate_plan("C", kScalarOf<T>, plan));
   const auto impl_of = [](const PreparedOperand* p) { return p == nullptr ? nullptr : &p->impl(); };
   const auto matrix_of = [](const Operand<T>& operand, std::int64_t rows, std::int64_t cols) {
     return operand.prepared != nullptr && operand.matrix.data == nullptr
@@ -91,9 +99,7 @@ Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a, std
 template <class In>
 Status run_dd(const Plan& plan, DoubleDouble alpha, MatrixView<const In> a, MatrixView<const In> b, DoubleDouble beta,
               MatrixView<DoubleDouble> c, std::span<std::byte> workspace, Outcome* outcome) {
-  if (plan.scalar() != Scalar::kDD) {
-    return {StatusCode::kInvalidArgument, "C is dd, the plan is for " + std::string(to_string(plan.scalar()))};
-  }
+  KIZAMI_RETURN_IF_ERROR(validate_plan("C", Scalar::kDD, plan));
   Outcome local;
   return exec::run<DoubleDouble, In>(plan.impl(), {alpha, a, b, beta, c}, nullptr, nullptr, workspace,
                                      outcome == nullptr ? local : *outcome);
@@ -103,10 +109,7 @@ template <class T>
 Status run_batched(const Plan& plan, T alpha, std::span<const MatrixView<const T>> a,
                    std::span<const MatrixView<const T>> b, T beta, std::span<const MatrixView<T>> c,
                    std::span<Outcome> outcomes) {
-  if (plan.scalar() != kScalarOf<T>) {
-    return {StatusCode::kInvalidArgument, "C is " + std::string(to_string(kScalarOf<T>)) + ", the plan is for " +
-                                              std::string(to_string(plan.scalar()))};
-  }
+  KIZAMI_RETURN_IF_ERROR(validate_plan("C", kScalarOf<T>, plan));
   if (a.size() != c.size() || b.size() != c.size() || (!outcomes.empty() && outcomes.size() != c.size())) {
     return {StatusCode::kInvalidArgument, "the batch has " + std::to_string(a.size()) + " matrices A, " +
                                               std::to_string(b.size()) + " matrices B, " + std::to_string(c.size()) +
