@@ -78,7 +78,7 @@ class KIZAMI_API Plan {
 };
 
 /// Decides how to share a product. C is cut into a block for each device, k never.
-/// @range  as cuda::make_plan(). Policy::workspace_limit_bytes is for each device; 0: three quarters of its memory at most
+/// @range  as cuda::make_plan(). Policy::workspace_limit_bytes is for each device; 0: seven eighths of its memory at most
 /// @status as cuda::make_plan(). kUnsupported: several blocks, and slices that depend on all elements (scheme ozaki1 in
 ///         gauge entry, until zero, or with one scale): such a call takes one device. kWorkspaceTooSmall: the lines of
 ///         one block do not fit

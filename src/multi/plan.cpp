@@ -242,9 +242,9 @@ Result<MultiPlan> make(const problem::Shape& shape, const Policy& policy, const 
       share.plans.push_back(std::move(made).value());
       const bool promises_bits = is_ozaki2 || policy.reproducibility == Reproducibility::kEngineToEngine;
       if (promises_bits && plan::numerics_hash(*share.plans.back()) != numerics) {
-        return Status(StatusCode::kInternal, "a block of " + std::to_string(block.rows) + " x " +
-                                                 std::to_string(block.cols) +
-                                                 " has other numerics than the whole product");
+        return Status(StatusCode::kUnsupported,
+                      "a block of " + std::to_string(block.rows) + " x " + std::to_string(block.cols) +
+                          " has other numerics than the whole product, which takes one device");
       }
     }
     add_blocks(share, plan, budgets[i]);
