@@ -51,5 +51,6 @@ void bind_policy(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_products(nb::module_& m);
 void bind_device(nb::module_& m);
+void bind_multi(nb::module_& m);
 
 }  // namespace kizami::python

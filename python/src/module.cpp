@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
   python::bind_plan(m);
   python::bind_products(m);
   python::bind_device(m);
+  python::bind_multi(m);
   m.def("version", &version, "The version of the library, \"0.1.0\".");
   m.def("machine_report", &machine_report, "What the library found on this machine, one fact a line.");
 }

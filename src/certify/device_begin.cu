@@ -55,7 +55,33 @@ __global__ void __launch_bounds__(kScoutThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0) device::write_state(state, fresh);
 }
 
+__global__ void impose(device::DeviceState* state, const num::Selection selection, std::int32_t num_products) {
+  state->selection = selection;
+  state->num_products = num_products;
+}
+
+__global__ void cancel(device::DeviceState* state, std::int64_t num_pairs) {
+  const bool is_sampled = state->sampled_failures == 0 && state->look == device::Look::kSample;
+  if (is_sampled || state->statistics.plain.pairs[0] == num_pairs) {
+    state->has_rungs = 0;  // products will lie where they are
+    return;
+  }
+  state->selection.rung = -1;
+  state->num_products = 0;
+}
+
 }  // namespace
+
+Status cancel_unless_lowest(device::DeviceState* state, std::int64_t num_pairs, product::Queue queue) {
+  cancel<<<1, 1, 0, queue>>>(state, num_pairs);
+  return base::launch_status("cancel_unless_lowest");
+}
+
+Status impose_selection(device::DeviceState* state, const num::Selection& selection, std::int32_t num_products,
+                        product::Queue queue) {
+  impose<<<1, 1, 0, queue>>>(state, selection, num_products);
+  return base::launch_status("impose_selection");
+}
 
 template <class T>
 Status begin_state(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,

@@ -7,6 +7,7 @@
 #include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
+#include "num/rung.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 
@@ -27,5 +28,13 @@ template <class T>
 Status begin_state_and_scout(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
                              const problem::Lines<T>& a, const problem::Lines<T>& b, float allowance,
                              product::Queue queue);
+
+/// Where the lowest rung does not certify all pairs that LookTask::kCount has counted: no rung for the kernels that
+/// follow, which then end at once. @queue enqueues one kernel
+Status cancel_unless_lowest(device::DeviceState* state, std::int64_t num_pairs, product::Queue queue);
+
+/// What others have decided of a call: state->selection, and that it has so many planes. @queue enqueues one kernel
+Status impose_selection(device::DeviceState* state, const num::Selection& selection, std::int32_t num_products,
+                        product::Queue queue);
 
 }  // namespace kizami::certify

@@ -35,6 +35,7 @@ struct DeviceCertifier {
   SampledBuffers sampled;
   SecondLookBuffers second_look;
   device::Pair* repairs = nullptr;                   ///< as in SecondLook
+  std::int64_t repair_capacity = 0;                  ///< likewise
   std::uint32_t* repair_bits = nullptr;              ///< likewise
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< likewise
   bool wants_all_pairs = false;                      ///< likewise
@@ -52,9 +53,19 @@ struct DeviceCertifier {
   }
 
   /// @param has_padding whether the rows of digits are zero up to a multiple of device::kReadRows
-  /// @queue kernels that end at once if state->is_scaling_only; what they find is in state->selection
-  Status run(bool has_padding) const {
+  /// @param task  kDecide: what they find is in state->selection; kCount: in state->statistics.plain
+  /// @queue kernels that end at once if state->is_scaling_only
+  Status run(bool has_padding, LookTask task = LookTask::kDecide) const {
     if (!has_digits) KIZAMI_RETURN_IF_ERROR(sample(has_padding));
+    KIZAMI_RETURN_IF_ERROR(launch_block_rungs(look(task), num_sms(), queue));
+    return look_again(task);
+  }
+  /// A part of the second look. @queue one kernel
+  [[nodiscard]] Status look_again(LookTask task) const { return launch_second_look(look(task), num_sms(), queue); }
+
+ private:
+  [[nodiscard]] int num_sms() const { return plan.facts.num_sms; }
+  [[nodiscard]] SecondLook<T> look(LookTask task) const {
     const plan::Chunk& chunk = plan.chunk;
     SecondLook<T> look;
     look.ladder = ladder;
@@ -66,17 +77,15 @@ struct DeviceCertifier {
     look.buffers = second_look;
     look.state = state;
     look.repairs = repairs;
+    look.repair_capacity = repair_capacity;
     look.repair_bits = repair_bits;
     look.wants_all_pairs = wants_all_pairs;
     look.has_digits = has_digits;
     look.may_want_gain = may_want_gain;
+    look.task = task;
     std::copy_n(planes_of_rung, num::kMaxRungs, look.planes_of_rung);
-    KIZAMI_RETURN_IF_ERROR(launch_block_rungs(look, num_sms(), queue));
-    return launch_second_look(look, num_sms(), queue);
+    return look;
   }
-
- private:
-  [[nodiscard]] int num_sms() const { return plan.facts.num_sms; }
   [[nodiscard]] DeviceDigits digits_of(Side side) const {
     return {side == Side::kA ? sampled.a_digits : sampled.b_digits, side == Side::kA ? nullptr : sampled.b_swapped,
             num::sample_stride(plan::num_terms(plan.shape)), sampled.row_stride};

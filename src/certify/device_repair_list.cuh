@@ -16,7 +16,7 @@ namespace kizami::certify::second_look {
 /// Pairs that the list has room for.
 template <class T>
 [[nodiscard]] __device__ __forceinline__ std::uint64_t list_capacity(const SecondLook<T>& look) {
-  return static_cast<std::uint64_t>(look.a.num_lines * look.b.num_lines) >> num::kMostRepairShift;
+  return static_cast<std::uint64_t>(look.repair_capacity);
 }
 
 /// Which of four rungs, a byte each, lie above a rung.

@@ -47,10 +47,11 @@ class Call {
       : look_(look), state_(*look.state), shared_(shared) {}
 
   __device__ void run() {
+    if (look_.task == LookTask::kInnerExponents) return find_inner_exponents();
     // One place in the code visits the pairs, for the histograms and for the list: it is large.
-    for (Purpose purpose = Purpose::kCountAsGiven;;) {
+    for (Purpose purpose = begin_task();;) {
       if (purpose != Purpose::kCountAsGiven || !takes_counts()) visit_pairs(purpose);
-      if (purpose == Purpose::kList) return;
+      if (purpose == Purpose::kList || look_.task != LookTask::kDecide) return;
       choose(purpose);
       if (purpose == Purpose::kCountAsGiven && wants_equilibration()) {
         equilibrate();
@@ -71,6 +72,30 @@ class Call {
 
  private:
   enum class Purpose { kCountAsGiven, kCountEquilibrated, kList };
+
+  /// Where a task begins that is not a whole call.
+  __device__ Purpose begin_task() {
+    if (look_.task == LookTask::kCountEquilibrated) {
+      clear_statistics(look_.a_lines, m());
+      clear_statistics(look_.b_lines, n());
+      if (is_first_thread()) state_.has_rungs = 0;  // those in the buffers will be of the equilibrated operands
+      grid_barrier(state_);
+      observe_equilibrated();
+      use(true);
+      return Purpose::kCountEquilibrated;
+    }
+    if (look_.task != LookTask::kList) return Purpose::kCountAsGiven;
+    if (threadIdx.x == 0) shared_.selection = state_.selection;
+    __syncthreads();
+    if (shared_.selection.equilibrated) {
+      use(true);
+    } else if (state_.has_rungs != 0 && state_.has_open_sums == 0) {
+      has_rungs_ = true;
+    }
+    clear_bits();
+    grid_barrier(state_);
+    return Purpose::kList;
+  }
 
   [[nodiscard]] __device__ std::int64_t m() const { return look_.a.num_lines; }
   [[nodiscard]] __device__ std::int64_t n() const { return look_.b.num_lines; }
@@ -339,25 +364,35 @@ class Call {
     grid_barrier(state_);
   }
 
+  /// The largest exponents of elements h of all lines, in the place of the shifts.
+  __device__ void find_inner_exponents() {
+    for (std::int64_t h = grid_thread(); h < look_.a.length; h += grid_threads()) {
+      look_.a_lines.inner_shift[h] = num::kNoExponent;
+      look_.b_lines.inner_shift[h] = num::kNoExponent;
+    }
+    grid_barrier(state_);
+    gather_inner_exponents(look_.a, look_.a_lines.inner_shift);
+    gather_inner_exponents(look_.b, look_.b_lines.inner_shift);
+  }
+
   /// Shifts of the inner index, and the statistics of the shifted operands; the same steps as on the host.
   __device__ void equilibrate() {
-    std::int32_t* const a_shift = look_.a_lines.inner_shift;
-    std::int32_t* const b_shift = look_.b_lines.inner_shift;
     grid_barrier(state_);  // whoever measured a gain has read the shifts
-    for (std::int64_t h = grid_thread(); h < look_.a.length; h += grid_threads()) {
-      a_shift[h] = num::kNoExponent;
-      b_shift[h] = num::kNoExponent;
-    }
     if (is_first_thread()) {
       state_.least_difference = std::numeric_limits<std::int32_t>::max();
       state_.most_difference = std::numeric_limits<std::int32_t>::min();
     }
     clear_statistics(look_.a_lines, m());
     clear_statistics(look_.b_lines, n());
-    grid_barrier(state_);
-    gather_inner_exponents(look_.a, a_shift);
-    gather_inner_exponents(look_.b, b_shift);
+    find_inner_exponents();
     make_shifts();
+    observe_equilibrated();
+  }
+
+  /// Exponents and sums of the shifted lines, whose statistics are clear.
+  __device__ void observe_equilibrated() {
+    const std::int32_t* const a_shift = look_.a_lines.inner_shift;
+    const std::int32_t* const b_shift = look_.b_lines.inner_shift;
     observe_exponents(look_.a, look_.a_lines.stats, a_shift, look_.a_lines.equilibrated);
     observe_exponents(look_.b, look_.b_lines.stats, b_shift, look_.b_lines.equilibrated);
     grid_barrier(state_);
@@ -387,7 +422,7 @@ class Call {
 template <class T, class Core>
 __global__ void __launch_bounds__(kThreads, 1) second_look_kernel(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
-  if (!is_wanted(*look.state)) return;
+  if (!is_wanted(*look.state, look.task)) return;
   extern __shared__ __align__(1024) std::byte shared_memory[];
   Call<T, Core>(look, *aligned<Shared<Core>>(shared_memory)).run();
 }

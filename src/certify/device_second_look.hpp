@@ -21,6 +21,16 @@
 
 namespace kizami::certify {
 
+/// What one launch of the second look is for. A call by itself decides; the calls of blocks of one product count, others
+/// decide of all their counts, and tell each what to list.
+enum class LookTask : std::int32_t {
+  kDecide,             ///< all of it
+  kCount,              ///< the histogram as given, in state->statistics.plain, and nothing else
+  kInnerExponents,     ///< the largest exponents of these lines' elements, in inner_shift of both operands
+  kCountEquilibrated,  ///< inner_shift holds the shifts: the statistics with them, and their histogram
+  kList,               ///< the pairs above state->selection.rung, for operands as given or equilibrated as it says
+};
+
 template <class T>
 struct SecondLook {
   num::Ladder ladder;
@@ -31,13 +41,15 @@ struct SecondLook {
   SecondLookChunk chunk;
   SecondLookBuffers buffers;
   device::DeviceState* state = nullptr;
-  device::Pair* repairs = nullptr;  ///< [(m n) >> num::kMostRepairShift], in any order
+  device::Pair* repairs = nullptr;   ///< [repair_capacity], in any order
+  std::int64_t repair_capacity = 0;  ///< at least (m n) >> num::kMostRepairShift of the product that the rung is for
   /// [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
   std::uint32_t* repair_bits = nullptr;
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products
   bool wants_all_pairs = false;  ///< chooses by num::lowest_for_all(): no repairs, and no equilibration
   bool has_digits = false;       ///< state->look is not kSample, so that the split makes the digits of blocks
   bool may_want_gain = false;    ///< of equilibration, by what is known of the elements: only time hangs on it
+  LookTask task = LookTask::kDecide;
 };
 
 /// What multiplies digits: the bits are the same.
@@ -56,6 +68,8 @@ Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue
 /// @range  state->sampled_failures, state->is_scaling_only and the statistics of both operands are there, and the
 ///         histograms of *state are zero but for those of launch_block_rungs(); 1 <= chunk.mc, chunk.nc
 /// @exact  state->selection, the histograms and the set of repairs equal those of the host's phases
+///         With look.task the part that it names; kCountEquilibrated and kList of equilibrated operands whatever
+///         state->sampled_failures is
 /// @queue  enqueues one cooperative kernel of as many blocks as fit; no allocation
 template <class T>
 Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue queue);

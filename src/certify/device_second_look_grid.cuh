@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/int_math.hpp"
+#include "certify/device_second_look.hpp"
 #include "certify/terms.hpp"
 #include "device/state.hpp"
 #include "num/exponent.hpp"
@@ -38,6 +39,13 @@ __device__ inline std::uint64_t sum_of_warp(std::uint64_t x) {
   const bool is_first = state.look != device::Look::kSample;
   const bool is_scaling_only = state.is_scaling_only != 0;
   return (has_failures | is_first) & !is_scaling_only;
+}
+
+/// The same for a launch with this task.
+[[nodiscard]] __device__ inline bool is_wanted(const device::DeviceState& state, LookTask task) {
+  if (task == LookTask::kDecide || task == LookTask::kCount) return is_wanted(state);
+  if (state.is_scaling_only != 0) return false;
+  return task != LookTask::kList || (state.selection.rung >= 0 && (state.selection.equilibrated || is_wanted(state)));
 }
 
 /// Waits for every block of the grid; what they wrote before is seen after. The launch is cooperative: all of them run.

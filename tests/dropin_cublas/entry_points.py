@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 PROTOTYPE = re.compile(r"cublasStatus_t\s+(?:CUBLASWINAPI\s+)?(cublas\w+)\s*\(([^(){};]*)\)\s*;")
-PRODUCT = re.compile(r"cublas([SDCZ]|Gemm|Lt).*", re.ASCII)
+PRODUCT = re.compile(r"cublas(Xt)?([SDCZ](?!e)|Gemm|Lt).*", re.ASCII)
 ROUTINE = re.compile(r"gemm|Gemm|Matmul$|syrk|herk|syr2k|her2k|symm|hemm|trmm|trsm")
-# Of half precision and integers; batches of triangles.
-NOT_TAKEN = re.compile(r"Hgemm|Uint8|trsmBatched")
+# Of half precision and integers; batches of triangles; of cublasXt all but products.
+NOT_TAKEN = re.compile(r"Hgemm|Uint8|trsmBatched|Xt.(?!gemm$)")
+# Which devices a handle of cublasXt is for.
+BESIDE = {"cublasXtDeviceSelect", "cublasXtDestroy"}
 
 
 def entry_points(text):
@@ -20,7 +22,8 @@ def entry_points(text):
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
     found = {}
     for name, parameters in PROTOTYPE.findall(text):
-        if PRODUCT.fullmatch(name) and ROUTINE.search(name) and not NOT_TAKEN.search(name):
+        is_product = PRODUCT.fullmatch(name) and ROUTINE.search(name) and not NOT_TAKEN.search(name)
+        if is_product or name in BESIDE:
             parameters = " ".join(parameters.split())
             arguments = [re.search(r"(\w+)(?:\[\])?$", part.strip()).group(1) for part in parameters.split(",")]
             found[name] = (name, parameters, ", ".join(arguments))

@@ -2,6 +2,7 @@
 #include "dropin_cublas/fake_cublas.hpp"
 
 #include <cublasLt.h>
+#include <cublasXt.h>
 
 #include <cstdio>
 #include <cstdlib>

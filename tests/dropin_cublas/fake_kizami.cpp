@@ -231,6 +231,30 @@ KIZAMI_FAKE(std::complex<double>);
 #undef KIZAMI_FAKE
 
 }  // namespace cuda
+
+namespace multi {
+
+template <class T>
+Status gemm(const Placement& placement, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
+            std::type_identity_t<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
+            std::type_identity_t<T> beta, T* c, std::int64_t ldc, const Policy& policy, Outcome* outcome) {
+  KizamiCall call = call_of<T>(Kind::kShared, nullptr, layout, op_a, op_b, m, n, k, Factor<T>(alpha), a, lda, b, ldb,
+                               Factor<T>(beta), c, ldc, policy, {});
+  call.devices = placement.devices;
+  if (outcome != nullptr) *outcome = Outcome{};  // such a call waits anyway
+  return tell(call, nullptr);
+}
+
+#define KIZAMI_FAKE(T)                                                                                             \
+  template Status gemm<T>(const Placement&, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, T, const T*, \
+                          std::int64_t, const T*, std::int64_t, T, T*, std::int64_t, const Policy&, Outcome*)
+KIZAMI_FAKE(float);
+KIZAMI_FAKE(double);
+KIZAMI_FAKE(std::complex<float>);
+KIZAMI_FAKE(std::complex<double>);
+#undef KIZAMI_FAKE
+
+}  // namespace multi
 }  // namespace kizami
 
 using kizami::dropin_test::runtime;

@@ -9,14 +9,16 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "kizami/cuda.hpp"
+#include "kizami/multi.hpp"
 
 namespace kizami::dropin_test {
 
-enum class Kind : std::uint8_t { kOne, kStrided, kPointers };
+enum class Kind : std::uint8_t { kOne, kStrided, kPointers, kShared };
 
-/// What kizami::cuda::gemm() or one of its batched kin was called with.
+/// What kizami::cuda::gemm(), one of its batched kin or kizami::multi::gemm() was called with.
 struct KizamiCall {
   Kind kind = Kind::kOne;
   Scalar scalar{};
@@ -29,6 +31,7 @@ struct KizamiCall {
   const void *a = nullptr, *b = nullptr, *c = nullptr;         ///< matrices, or arrays of pointers in device memory
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   std::int64_t num_products = 1;
+  std::vector<int> devices;  ///< kShared
   Policy policy;
   EffortNote note;
 };

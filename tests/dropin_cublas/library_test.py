@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "dropin_policy"))
 from exports import exported_by, foreign, needed_by, table_problems
 
-NAME = re.compile(r"cublas(Lt)?([SDCZ]?)(\w+?)(_v2)?(_64)?", re.ASCII)
+NAME = re.compile(r"cublas(Lt|Xt)?((?:[SDCZ](?!e))?)(\w+?)(_v2)?(_64)?", re.ASCII)
 
 
 OUR_OWN = {"kizami_use_native", "kizami_workspaces", *(f"kizami_dropin_{verb}" for verb in ("set", "get", "reset", "error"))}

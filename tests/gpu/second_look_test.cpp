@@ -314,6 +314,7 @@ struct DeviceLook {
                     b.nonzero.data(), a.weights.data(), b.weights.data(), rungs.data(),    gains.data()};
     look.state = state.data();
     look.repairs = repairs.data();
+    look.repair_capacity = static_cast<std::int64_t>(repairs.size());
     look.repair_bits = bits.data();
     for (int r = 0; r < num::kMaxRungs; ++r) look.planes_of_rung[r] = 100 + r;
   }

@@ -12,6 +12,8 @@ void check_products(const Handle& handle);
 void check_entry_points(const Handle& handle);
 /// cublasLtMatmul, of matrices by columns and by rows.
 void check_lt(const Handle& handle);
+/// cublasXt<t>gemm on all devices, of matrices of the host.
+void check_xt(const Handle& handle);
 /// Routines of a triangle: syrk, syrkx, syr2k, symm, trmm, trsm.
 void check_level3(const Handle& handle);
 /// What is captured, replayed with other elements, and what goes wrong while it is captured.

@@ -64,7 +64,7 @@ def write_index(source, pages):
         "How to": ["docs/howto/", "docs/dropin", "docs/convolution", "tile/docs/README", "tile/docs/guide", "tile/docs/from-python", "tile/docs/debug", "tile/README",
                    "tile/examples/", "examples/"],
         "Reference": ["reference/cpp", "reference/c", "reference/fortran", "reference/python", "reference/command_line", "reference/wishes", "reference/variables"],
-        "Explanation": ["docs/accuracy", "docs/reproducibility", "docs/accuracy/", "docs/flow", "docs/architecture", "docs/device_concurrency", "docs/limits", "docs/abi", "adr",
+        "Explanation": ["docs/accuracy", "docs/reproducibility", "docs/accuracy/", "docs/flow", "docs/architecture", "docs/device_concurrency", "docs/multi", "docs/limits", "docs/abi", "adr",
                         "tile/docs/"],
         "Measurements": ["docs/benchmarks", "docs/perf/", "docs/study/", "lab/"],
         "Project": ["docs/faq", "README", "CHANGELOG", "CONTRIBUTING", "SECURITY", "packaging/", "tests/", "docs/"],

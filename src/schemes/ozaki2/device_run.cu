@@ -21,6 +21,7 @@
 #include "fp64/nonfinite_alpha.hpp"
 #include "problem/problem.hpp"
 #include "product/launch.hpp"
+#include "schemes/ozaki2/device_block.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_crt_memory.hpp"
@@ -55,17 +56,62 @@ class Ozaki2Call {
         problem_(problem),
         queue_(queue),
         num_sms_(plan.schedule.facts.num_sms),
+        repair_capacity_((plan.shape.m * plan.shape.n) >> num::kMostRepairShift),
         effort_(effort) {
     base::Carver carver(workspace);
     buffers_ = carve_device(carver, plan);
-    buffers_.state = state;
+    if (state != nullptr) buffers_.state = state;
     a_ = {problem::lines_of(Side::kA, problem.a), buffers_.a};
     b_ = {problem::lines_of(Side::kB, problem.b), buffers_.b};
   }
 
   Status run() {
+    KIZAMI_RETURN_IF_ERROR(begin(problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_)));
+    if (stage_.has_certificate) {
+      const base::PhaseRange phase(base::Phase::kCertificate);
+      KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_)));
+    }
+    int rung = stage_.ladder.num_rungs == 0 ? -1 : 0;
+    if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
+    return answer(rung, /*knows_rung=*/plan_.policy.may_sync);
+  }
+
+  // The same in parts, of a block of a larger product: device_block.hpp.
+
+  Status begin_block() {
+    KIZAMI_RETURN_IF_ERROR(begin(NextLook{problem_.look, 0, {}}));
+    if (!stage_.has_certificate) return {};
+    const base::PhaseRange phase(base::Phase::kCertificate);
+    return certifier().run(splits_in_one_pass(plan_), certify::LookTask::kCount);
+  }
+  Status speculate() {
+    KIZAMI_RETURN_IF_ERROR(begin_block());
+    if (stage_.has_certificate) {
+      KIZAMI_RETURN_IF_ERROR(certify::cancel_unless_lowest(state(), plan_.shape.m * plan_.shape.n, queue_));
+    }
+    fp64::DeviceCall<T> left = exceptions();
+    left.has_answered_repairs = true;  // there are none
+    return multiply(0, /*knows_rung=*/true, left);
+  }
+  Status confirm() { return fp64::answer_left(exceptions(), num_sms_, queue_); }
+  Status find_inner_exponents() { return certifier().look_again(certify::LookTask::kInnerExponents); }
+  Status count_equilibrated() { return certifier().look_again(certify::LookTask::kCountEquilibrated); }
+  Status finish_block(const num::Selection& selection, device::Pair* repairs, std::int64_t repair_capacity) {
+    buffers_.repairs = repairs;
+    repair_capacity_ = repair_capacity;
+    const bool has_rung = selection.rung >= 0;
+    KIZAMI_RETURN_IF_ERROR(
+        certify::impose_selection(state(), selection, has_rung ? num_planes(selection.rung) : 0, queue_));
+    if (has_rung && selection.num_repaired > 0)
+      KIZAMI_RETURN_IF_ERROR(certifier().look_again(certify::LookTask::kList));
+    return answer(selection.rung, /*knows_rung=*/true);
+  }
+  [[nodiscard]] BlockShifts shifts() const { return {a_.buffers.inner_shift, b_.buffers.inner_shift}; }
+
+ private:
+  /// State, statistics, and what the split makes before a rung is known.
+  Status begin(const NextLook& next) {
     const num::Ladder& ladder = stage_.ladder;
-    const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
     first_rung_ = next.first_rung;
     has_digits_ = next.look && *next.look != device::Look::kSample;
     may_want_gain_ = next.look == device::Look::kBlocksFirst || first_rung_ > num::kEquilibrationCost;
@@ -78,25 +124,22 @@ class Ozaki2Call {
                                                   ladder.num_rungs == 0 ? -1 : 0, queue_, /*is_sliced=*/false,
                                                   next.look.value_or(device::Look::kSample), first_rung_));
     }
-    KIZAMI_RETURN_IF_ERROR(gather());
-    if (stage_.has_certificate) {
-      const base::PhaseRange phase(base::Phase::kCertificate);
-      KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_)));
-    }
-    int rung = ladder.num_rungs == 0 ? -1 : 0;
-    if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
+    return gather();
+  }
+
+  /// Products and all else that writes C. @param rung of the state, if the host knows it; else the lowest
+  Status answer(int rung, bool knows_rung) {
     if (fp64::is_known_nonfinite(problem_.alpha))
       return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     fp64::DeviceCall<T> left = exceptions();
     if (rung >= 0) {
-      KIZAMI_RETURN_IF_ERROR(multiply(rung, left));
+      KIZAMI_RETURN_IF_ERROR(multiply(rung, knows_rung, left));
       if (repairs_have_own_kernel(plan_)) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
     }
     const base::PhaseRange phase(base::Phase::kFp64);
     return fp64::answer_left(left, num_sms_, queue_);
   }
 
- private:
   [[nodiscard]] const num::Ladder& ladder() const { return stage_.ladder; }
   [[nodiscard]] device::DeviceState* state() const { return buffers_.state; }
   [[nodiscard]] std::int32_t num_planes(int rung) const {
@@ -114,6 +157,7 @@ class Ozaki2Call {
                                           .sampled = buffers_.sampled,
                                           .second_look = buffers_.second_look,
                                           .repairs = buffers_.repairs,
+                                          .repair_capacity = repair_capacity_,
                                           .repair_bits = buffers_.repair_bits,
                                           .has_digits = has_digits_,
                                           .may_want_gain = may_want_gain_,
@@ -220,12 +264,12 @@ class Ozaki2Call {
     return device::writes_c(reconstruct_by_bytes(crt, num_sms_, queue_, is_beside));
   }
 
-  /// @range rung: what the host knows; the kernels follow the state
-  Status multiply(int rung, fp64::DeviceCall<T>& left) {
+  /// The kernels follow the state, whatever the host knows.
+  Status multiply(int rung, bool knows_rung, fp64::DeviceCall<T>& left) {
     const plan::Chunk& chunk = stage_.chunk;
     const DeviceMainBuffers& main = buffers_.main;
     const bool reads_count = stage_.engine->reads_num_products();
-    const int top = reads_count && !plan_.policy.may_sync ? ladder().num_rungs - 1 : rung;
+    const int top = reads_count && !knows_rung ? ladder().num_rungs - 1 : rung;
     const int num_moduli = ladder().rungs[static_cast<std::size_t>(top)].num_moduli;
     product::ProductDesc desc = device_main_product(plan_, chunk, num_moduli);
     const DevicePlanes a_planes{main.a_planes, desc.a_row_stride, desc.a_plane_stride};
@@ -286,6 +330,7 @@ class Ozaki2Call {
   const device::DeviceProblem<T>& problem_;
   product::Queue queue_;
   int num_sms_;
+  std::int64_t repair_capacity_;  ///< of buffers_.repairs
   device::EffortReport effort_;
   device::EffortReport learned_;
   int first_rung_ = 0;          ///< as in state()
@@ -296,12 +341,60 @@ class Ozaki2Call {
   Operand<T> b_;
 };
 
+template <class T>
+[[nodiscard]] Ozaki2Call<T> block_call(const DeviceBlock<T>& block) {
+  return Ozaki2Call<T>(*block.plan, block.problem, block.workspace, nullptr, block.queue, {});
+}
+
 }  // namespace
 
 template <class T>
 Status run_device_ozaki2(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
                          device::DeviceState* state, product::Queue queue, const device::EffortReport& effort) {
   return Ozaki2Call<T>(plan, problem, workspace, state, queue, effort).run();
+}
+
+template <class T>
+Status begin_device_block(const DeviceBlock<T>& block) {
+  return block_call(block).begin_block();
+}
+
+template <class T>
+bool may_speculate(const plan::Plan& plan, T alpha) {
+  const Ozaki2Stage& stage = ozaki2_of(plan);
+  return stage.ladder.num_rungs > 0 && stage.engine->reads_num_products() && stage.has_fp64 == stage.has_certificate &&
+         !plan.policy.reject_nonfinite && !fp64::is_known_nonfinite(Factor<T>(alpha));
+}
+
+template <class T>
+Status speculate_device_block(const DeviceBlock<T>& block) {
+  return block_call(block).speculate();
+}
+
+template <class T>
+Status confirm_device_block(const DeviceBlock<T>& block) {
+  return block_call(block).confirm();
+}
+
+template <class T>
+Status find_block_exponents(const DeviceBlock<T>& block) {
+  return block_call(block).find_inner_exponents();
+}
+
+template <class T>
+Status count_block_equilibrated(const DeviceBlock<T>& block) {
+  return block_call(block).count_equilibrated();
+}
+
+template <class T>
+Status finish_device_block(const DeviceBlock<T>& block, const num::Selection& selection, device::Pair* repairs,
+                           std::int64_t repair_capacity) {
+  return block_call(block).finish_block(selection, repairs, repair_capacity);
+}
+
+template <class T>
+BlockShifts block_shifts(const DeviceBlock<T>& block) {
+  return block_call(block).shifts();
 }
 
 Outcome device_ozaki2_outcome(const plan::Plan& plan, const device::DeviceState& state) {
@@ -321,9 +414,17 @@ Outcome device_ozaki2_outcome(const plan::Plan& plan, const device::DeviceState&
   return outcome;
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                          \
-  template Status run_device_ozaki2<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, \
-                                       device::DeviceState*, product::Queue, const device::EffortReport&)
+#define KIZAMI_INSTANTIATE(T)                                                                                        \
+  template Status run_device_ozaki2<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*,               \
+                                       device::DeviceState*, product::Queue, const device::EffortReport&);           \
+  template Status begin_device_block<T>(const DeviceBlock<T>&);                                                      \
+  template bool may_speculate<T>(const plan::Plan&, T);                                                              \
+  template Status speculate_device_block<T>(const DeviceBlock<T>&);                                                  \
+  template Status confirm_device_block<T>(const DeviceBlock<T>&);                                                    \
+  template Status find_block_exponents<T>(const DeviceBlock<T>&);                                                    \
+  template Status count_block_equilibrated<T>(const DeviceBlock<T>&);                                                \
+  template Status finish_device_block<T>(const DeviceBlock<T>&, const num::Selection&, device::Pair*, std::int64_t); \
+  template BlockShifts block_shifts<T>(const DeviceBlock<T>&)
 
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MIT
+// Products shared by the devices of a host, beside the same product on one of them and native cuBLAS on each: TFLOPS by
+// the host's clock, and whether all bits are those of the call on one device. A table on stderr, JSON lines on stdout.
+//   bench_gpu_multi --type d --n 16384 --n 32768                     on all devices; the matrices on the first
+//   bench_gpu_multi --devices 0 --devices 0,1 --from pieces          columns of A, B and C on their devices
+//   bench_gpu_multi --type d --n 65536 --from host --no-one          from page-locked host memory
+//   bench_gpu_multi --parts 1 --parts 2 --parts 4                    parts of a device's share
+//   bench_gpu_multi --speeds 1,1.1                                   shares by speed
+// Native cuBLAS multiplies a block of columns on each device, each its own copies of A and of its columns of B, that is
+// without any transfer: what a perfect split of it would take. Ways take turns; times are of calls that begin and end
+// with all devices idle. 2 m n k operations (8 m n k of complex types). Inputs as those of bench_gpu_gemm.
+#include <cstring>
+
+#include <algorithm>
+#include <chrono>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "device_bench.cuh"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
+#include "kizami/cuda.hpp"
+#include "kizami/multi.hpp"
+
+namespace {
+
+using bench::check;
+using bench::Shape;
+using kizami::MatrixView;
+using kizami::multi::Piece;
+using kizami::multi::Placement;
+
+struct Options {
+  std::vector<Shape> shapes = {{8192, 8192, 8192}};
+  std::vector<char> types = {'d'};
+  std::vector<std::vector<int>> devices;
+  std::vector<double> speeds;
+  std::vector<int> parts = {0};
+  std::string from = "device";
+  std::vector<double> phis = {0.5};
+  int rounds = 5;
+  bool has_one = true;
+  bool has_native = true;
+  std::string commit = "unknown";
+  std::string json;
+};
+
+template <class N>
+[[nodiscard]] std::vector<N> parse_list(const std::string& text) {
+  std::vector<N> values;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) {
+    std::size_t used = 0;
+    double value = -1;
+    try {
+      value = std::stod(word, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used == 0 || used != word.size() || !(value >= 0))
+      throw std::invalid_argument(text + ": must be numbers, as 0,1");
+    values.push_back(static_cast<N>(value));
+  }
+  if (values.empty()) throw std::invalid_argument("must be numbers, as 0,1");
+  return values;
+}
+
+[[nodiscard]] std::string text_of(const std::vector<int>& devices) {
+  std::string text;
+  for (const int device : devices) text += (text.empty() ? "" : ",") + std::to_string(device);
+  return text;
+}
+
+/// Leaves device 0 current.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) { check(cudaSetDevice(device), "cudaSetDevice"); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  ~OnDevice() { static_cast<void>(cudaSetDevice(0)); }
+};
+
+void wait_for(const std::vector<int>& devices) {
+  for (const int device : devices) {
+    const OnDevice current(device);
+    check(cudaDeviceSynchronize(), "waiting");
+  }
+}
+
+/// Memory of a device, or of the host, page-locked.
+template <class T>
+class Memory {
+ public:
+  Memory(std::int64_t count, int device) : device_(device) {
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+    if (device < 0) {
+      check(cudaHostAlloc(reinterpret_cast<void**>(&data_), bytes, cudaHostAllocPortable), "page-locked memory");
+      return;
+    }
+    const OnDevice current(device);
+    check(cudaMalloc(reinterpret_cast<void**>(&data_), bytes), "cudaMalloc");
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() {
+    if (device_ < 0) {
+      static_cast<void>(cudaFreeHost(data_));
+    } else {
+      const OnDevice current(device_);
+      static_cast<void>(cudaFree(data_));
+    }
+  }
+  [[nodiscard]] T* data() const { return data_; }
+
+ private:
+  int device_;
+  T* data_ = nullptr;
+};
+
+/// A column-major matrix in pieces of columns, a copy of one that was filled on the first device.
+template <class T>
+class Matrix {
+ public:
+  /// @param devices of the pieces; -1: the host
+  Matrix(std::int64_t rows, std::int64_t cols, const std::vector<int>& devices) : rows_(rows), cols_(cols) {
+    const auto count = static_cast<std::int64_t>(devices.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t first = cols * i / count;
+      const std::int64_t last = cols * (i + 1) / count;
+      memories_.push_back(std::make_unique<Memory<T>>(std::max<std::int64_t>(rows * (last - first), 1),
+                                                      devices[static_cast<std::size_t>(i)]));
+      pieces_.push_back({0, first, {memories_.back()->data(), rows, last - first, 1, rows}});
+    }
+  }
+  /// In pieces of at most 1 GiB, through the first device.
+  void fill(std::uint64_t seed, double phi) {
+    using R = kizami::RealOf<T>;
+    constexpr std::int64_t kTerms = kizami::kIsComplex<T> ? 2 : 1;
+    const std::int64_t most = (std::int64_t{1} << 30) / static_cast<std::int64_t>(sizeof(T));
+    for (const Piece<T>& piece : pieces_) {
+      const std::int64_t count = piece.view.rows * piece.view.cols;
+      const bench::DeviceBuffer<T> part(std::max<std::int64_t>(std::min(count, most), 1));
+      for (std::int64_t at = 0; at < count; at += most) {
+        const std::int64_t here = std::min(most, count - at);
+        bench::fill<R><<<1024, 256>>>(reinterpret_cast<R*>(part.data), here * kTerms, seed++, phi);
+        check(cudaGetLastError(), "fill");
+        check(
+            cudaMemcpy(piece.view.data + at, part.data, static_cast<std::size_t>(here) * sizeof(T), cudaMemcpyDefault),
+            "fill");
+      }
+    }
+    check(cudaDeviceSynchronize(), "fill");
+  }
+  [[nodiscard]] std::vector<Piece<T>> pieces() const { return pieces_; }
+  [[nodiscard]] std::vector<Piece<const T>> const_pieces() const {
+    std::vector<Piece<const T>> all;
+    for (const Piece<T>& piece : pieces_) all.push_back({piece.row, piece.col, piece.view});
+    return all;
+  }
+  /// All of it, column by column.
+  void copy_to(T* whole) const {
+    for (const Piece<T>& piece : pieces_) {
+      check(cudaMemcpy(whole + piece.col * rows_, piece.view.data,
+                       static_cast<std::size_t>(piece.view.rows * piece.view.cols) * sizeof(T), cudaMemcpyDefault),
+            "copying a matrix");
+    }
+  }
+  [[nodiscard]] std::int64_t size() const { return rows_ * cols_; }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t cols_;
+  std::vector<std::unique_ptr<Memory<T>>> memories_;
+  std::vector<Piece<T>> pieces_;
+};
+
+/// Adds to *differences the 8-byte words of x and y that differ.
+__global__ void count_differences(const unsigned long long* x, const unsigned long long* y, std::int64_t words,
+                                  unsigned long long* differences) {
+  unsigned long long here = 0;
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < words;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x)
+    here += x[i] != y[i] ? 1 : 0;
+  if (here != 0) atomicAdd(differences, here);
+}
+
+/// Of C in pieces and a whole one on the first device.
+template <class T>
+[[nodiscard]] unsigned long long differences_of(const Matrix<T>& c, const T* whole) {
+  const bench::DeviceBuffer<T> copy(c.size() + 1);
+  c.copy_to(copy.data);
+  const bench::DeviceBuffer<unsigned long long> count(1);
+  check(cudaMemset(count.data, 0, 8), "differences");
+  const std::int64_t words = c.size() * static_cast<std::int64_t>(sizeof(T)) / 8;  // an odd FP32 number is left out
+  count_differences<<<1024, 256>>>(reinterpret_cast<const unsigned long long*>(copy.data),
+                                   reinterpret_cast<const unsigned long long*>(whole), words, count.data);
+  unsigned long long result = 0;
+  check(cudaMemcpy(&result, count.data, 8, cudaMemcpyDeviceToHost), "differences");
+  return result;
+}
+
+/// A way to multiply, which begins and ends with its devices idle.
+struct Way {
+  std::string who;
+  std::vector<int> devices;
+  int parts = 0;
+  std::function<void()> call;
+  std::vector<float> milliseconds = {};
+  std::string plan = {};
+  long long differences = -1;  ///< -1: not compared
+};
+
+/// Native cuBLAS on each device, of its columns alone.
+template <class T>
+struct NativeBlock {
+  NativeBlock(const Shape& s, std::int64_t cols, int device_number, const Matrix<T>& a, const Matrix<T>& b)
+      : device(device_number),
+        current(device_number),
+        shape{s.m, cols, s.k},
+        x(s.m * s.k),
+        y(s.k * cols),
+        z(s.m * cols) {
+    a.copy_to(x.data);
+    const std::vector<Piece<const T>> pieces = b.const_pieces();  // any columns do: the first ones that are there
+    check(
+        cudaMemcpy(y.data, pieces[0].view.data,
+                   static_cast<std::size_t>(s.k * std::min(cols, pieces[0].view.cols)) * sizeof(T), cudaMemcpyDefault),
+        "columns of B");
+  }
+  void enqueue() const {
+    check(cudaSetDevice(device), "cudaSetDevice");
+    cublas.multiply(shape.m, shape.n, shape.k, x.data, y.data, z.data);
+  }
+
+  int device;
+  OnDevice current;
+  Shape shape;
+  bench::Cublas cublas;
+  bench::DeviceBuffer<T> x, y, z;
+};
+
+template <class T>
+void measure(const Options& options, const Shape& s, char type, double phi, const bench::Records& records) {
+  const bool is_on_host = options.from == "host";
+  const double flops = (kizami::kIsComplex<T> ? 8.0 : 2.0) * static_cast<double>(s.m) * static_cast<double>(s.n) *
+                       static_cast<double>(s.k);
+  std::vector<Way> ways;
+  kizami::Policy policy;
+  policy.scheme = kizami::Scheme::kOzaki2;
+  const std::vector<int> of_one = {is_on_host ? -1 : 0};
+  Matrix<T> a(s.m, s.k, of_one);
+  Matrix<T> b(s.k, s.n, of_one);
+  Matrix<T> c(s.m, s.n, of_one);
+  a.fill(1, phi);
+  b.fill(1001, phi);
+
+  // On the first device alone, by the call of one device: what all bits are compared with.
+  std::unique_ptr<Matrix<T>> one_a, one_b, one_c;
+  std::unique_ptr<bench::DeviceBuffer<std::byte>> workspace;
+  if (options.has_one) {
+    one_c = std::make_unique<Matrix<T>>(s.m, s.n, std::vector<int>{0});
+    if (is_on_host) {
+      one_a = std::make_unique<Matrix<T>>(s.m, s.k, std::vector<int>{0});
+      one_b = std::make_unique<Matrix<T>>(s.k, s.n, std::vector<int>{0});
+      a.copy_to(one_a->pieces()[0].view.data);
+      b.copy_to(one_b->pieces()[0].view.data);
+    }
+    const MatrixView<const T> x = (one_a ? *one_a : a).pieces()[0].view;
+    const MatrixView<const T> y = (one_b ? *one_b : b).pieces()[0].view;
+    const MatrixView<T> z = one_c->pieces()[0].view;
+    auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy);
+    check(plan.status(), "the plan of one device");
+    workspace =
+        std::make_unique<bench::DeviceBuffer<std::byte>>(static_cast<std::int64_t>(plan.value().workspace_bytes()));
+    const std::span<std::byte> memory(workspace->data, plan.value().workspace_bytes());
+    ways.push_back({"kizami", {0}, 0, [=, plan = plan.value()] {
+                      check(kizami::cuda::run<T>(plan, T{1}, x, y, T{0}, z, memory, nullptr), "one device");
+                      check(cudaDeviceSynchronize(), "one device");
+                    }});
+  }
+
+  struct Shared {
+    std::unique_ptr<Matrix<T>> a, b, c;
+    kizami::Outcome outcome;
+  };
+  std::vector<std::unique_ptr<Shared>> shared;
+  for (const std::vector<int>& devices : options.devices) {
+    for (const int parts : options.parts) {
+      shared.push_back(std::make_unique<Shared>());
+      Shared& mine = *shared.back();
+      const Matrix<T>* of_a = &a;
+      const Matrix<T>* of_b = &b;
+      const Matrix<T>* of_c = &c;
+      if (options.from == "pieces") {
+        mine.a = std::make_unique<Matrix<T>>(s.m, s.k, devices);
+        mine.b = std::make_unique<Matrix<T>>(s.k, s.n, devices);
+        mine.c = std::make_unique<Matrix<T>>(s.m, s.n, devices);
+        for (const auto& [from, to] : {std::pair(&a, mine.a.get()), std::pair(&b, mine.b.get())}) {
+          for (const Piece<T>& piece : to->pieces()) {
+            check(
+                cudaMemcpy(piece.view.data, from->pieces()[0].view.data + piece.col * piece.view.rows,
+                           static_cast<std::size_t>(piece.view.rows * piece.view.cols) * sizeof(T), cudaMemcpyDefault),
+                "pieces");
+          }
+        }
+        of_a = mine.a.get();
+        of_b = mine.b.get();
+        of_c = mine.c.get();
+      }
+      Placement placement{.devices = devices, .speeds = {}, .parts = parts};
+      if (options.speeds.size() == devices.size()) placement.speeds = options.speeds;
+      auto plan = kizami::multi::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy, placement);
+      check(plan.status(), "the plan of several devices");
+      ways.push_back(
+          {"kizami::multi", devices, parts,
+           [=, &mine, plan = plan.value(), x = of_a->const_pieces(), y = of_b->const_pieces(), z = of_c->pieces()] {
+             check(kizami::multi::run<T>(plan, T{1}, std::span<const Piece<const T>>(x),
+                                         std::span<const Piece<const T>>(y), T{0}, std::span<const Piece<T>>(z), {},
+                                         &mine.outcome),
+                   "several devices");
+           }});
+      ways.back().call();  // workspaces come from a pool, streams are made
+      ways.back().plan = "rung " + std::to_string(mine.outcome.rung) + ", " + std::to_string(mine.outcome.moduli) +
+                         " moduli, " + std::to_string(mine.outcome.repaired) + " repairs";
+      if (options.has_one) {
+        ways.front().call();
+        ways.back().differences = static_cast<long long>(differences_of(*of_c, one_c->pieces()[0].view.data));
+      }
+    }
+  }
+
+  std::vector<std::unique_ptr<NativeBlock<T>>> native;
+  if (options.has_native) {
+    for (const std::vector<int>& devices : options.devices) {
+      std::vector<const NativeBlock<T>*> blocks;
+      for (const int device : devices) {
+        native.push_back(
+            std::make_unique<NativeBlock<T>>(s, s.n / static_cast<std::int64_t>(devices.size()), device, a, b));
+        blocks.push_back(native.back().get());
+      }
+      check(cudaSetDevice(0), "cudaSetDevice");
+      ways.push_back({"cublas", devices, 0, [=] {
+                        for (const NativeBlock<T>* block : blocks) block->enqueue();
+                        wait_for(devices);
+                      }});
+      ways.back().call();
+    }
+  }
+
+  for (int round = 0; round < options.rounds; ++round) {
+    for (Way& way : ways) {
+      wait_for(way.devices);
+      const auto begin = std::chrono::steady_clock::now();
+      way.call();
+      const std::chrono::duration<float, std::milli> took = std::chrono::steady_clock::now() - begin;
+      way.milliseconds.push_back(took.count());
+    }
+  }
+  const bench::Gauges gauges;
+  for (const Way& way : ways) {
+    const bench::Spread ms = bench::spread(way.milliseconds);
+    const double tflops = flops / ms.median * 1e-9;
+    std::fprintf(stderr, "%cgemm %s  %-14s devices %-8s parts %d  from %-7s %9.3f ms %8.1f TFLOPS  %s%s\n", type,
+                 bench::to_string(s).c_str(), way.who.c_str(), text_of(way.devices).c_str(), way.parts,
+                 options.from.c_str(), ms.median, tflops, way.plan.c_str(),
+                 way.differences < 0    ? ""
+                 : way.differences == 0 ? "  equal bits"
+                                        : "  BITS DIFFER");
+    records.append(
+        bench::Json{{"date", bench::today()},
+                    {"commit", options.commit},
+                    {"device", bench::device_name()},
+                    {"driver", gauges.driver},
+                    {"devices", way.devices.size()},
+                    {"which", text_of(way.devices)},
+                    {"from", options.from},
+                    {"case", std::string(1, type) + " nn " + bench::to_string(s) + " phi=" + bench::to_text(phi)},
+                    {"who", way.who},
+                    {"parts", way.parts},
+                    {"plan", way.plan},
+                    {"ms_median", ms.median},
+                    {"ms_min", ms.min},
+                    {"ms_max", ms.max},
+                    {"tflops", tflops},
+                    {"different_words", way.differences}});
+    if (way.differences > 0) throw std::runtime_error("bits of several devices differ from those of one");
+  }
+}
+
+int run(Options options) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  if (options.devices.empty()) {
+    for (int number = 1; number <= count; number *= 2) {
+      options.devices.emplace_back();
+      for (int device = 0; device < number; ++device) options.devices.back().push_back(device);
+    }
+  }
+  const bench::Records records(options.json);
+  for (const Shape& shape : options.shapes) {
+    for (const double phi : options.phis) {
+      for (const char type : options.types) {
+        if (type == 's') measure<float>(options, shape, type, phi, records);
+        if (type == 'd') measure<double>(options, shape, type, phi, records);
+        if (type == 'c') measure<std::complex<float>>(options, shape, type, phi, records);
+        if (type == 'z') measure<std::complex<double>>(options, shape, type, phi, records);
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  bench::Program program("bench_gpu_multi", "Products shared by the devices of a host, beside one device and cuBLAS.");
+  bench::add_shapes(program, options.shapes);
+  bench::add_types(program, options.types);
+  bench::add_parsed(program, "--devices", options.devices, parse_list<int>,
+                    "CUDA's numbers, as 0,1; several times. Without: 1, 2, 4, 8 of those that are there");
+  program
+      .add_option_function<std::string>(
+          "--speeds", [&](const std::string& text) { options.speeds = parse_list<double>(text); },
+          "of the devices, for lists of as many, as 1,1.1")
+      ->check(bench::parses_as(parse_list<double>));
+  program.add_option("--parts", options.parts, "of a device's share, several; 0: the planner's choice")
+      ->check(bench::between(0, 64));
+  program.add_option("--from", options.from, "device, pieces or host: where the matrices are")
+      ->check(CLI::IsMember({"device", "pieces", "host"}));
+  program.add_option("--phi", options.phis, "spread of exponents; several")->check(bench::between(0, 100));
+  program.add_option("--rounds", options.rounds, "turns of all ways")->check(bench::between(1, 1000));
+  program.add_flag("!--no-one", options.has_one, "without the call on one device: its bits are then not compared");
+  program.add_flag("!--no-native", options.has_native, "without cuBLAS");
+  bench::add_commit(program, options.commit);
+  bench::add_json(program, options.json);
+  return program.run(argc, argv, [&] { return run(options); });
+}

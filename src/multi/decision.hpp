@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// What is decided for a whole product by what its blocks have counted: the rung, and the shifts of the inner index. All
+// of it are integers whose sums and maxima know no order, so every cut of a product comes to what one call finds.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/state.hpp"
+#include "num/rung.hpp"
+
+namespace kizami::multi {
+
+/// Sums over blocks.
+struct Counts {
+  num::Statistics statistics;
+  std::int64_t nonfinite_rows = 0;
+  std::int64_t nonfinite_cols = 0;
+};
+
+/// What a block of num_pairs elements of C adds, from its state behind ozaki2::begin_device_block().
+/// @param is_first_of_rows  counts its rows with NaN or Inf: one block for each row does; likewise of columns
+void add_block(const device::DeviceState& state, std::int64_t num_pairs, bool is_first_of_rows, bool is_first_of_cols,
+               Counts& counts);
+/// And behind ozaki2::count_block_equilibrated().
+void add_equilibrated(const device::DeviceState& state, Counts& counts);
+
+/// The largest exponents of the inner index over all blocks, and the shifts that follow from them.
+class InnerExponents {
+ public:
+  explicit InnerExponents(std::int64_t k);
+  /// @shape a, b: [k]
+  void add(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
+  /// certify::equilibration_shifts(). Once, behind all blocks.
+  void make_shifts();
+  [[nodiscard]] std::span<const std::int32_t> a() const { return a_; }
+  [[nodiscard]] std::span<const std::int32_t> b() const { return b_; }
+
+ private:
+  std::vector<std::int32_t> a_;
+  std::vector<std::int32_t> b_;
+};
+
+/// certify::equilibration_gain() of operands whose lines certify::gain_line() are these.
+/// @shape a, b: [certify::kGainLines][k]
+template <class T>
+[[nodiscard]] std::int32_t gain_of_samples(const T* a, const T* b, std::int64_t k, int threads);
+
+}  // namespace kizami::multi

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "multi/plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/int_math.hpp"
+#include "certify/equilibration_gain.hpp"
+#include "device/batch_buffers.hpp"
+#include "multi/blocks.hpp"
+#include "schemes/ozaki1/device_rungs_plan.hpp"
+#include "schemes/ozaki1/stage.hpp"
+#include "schemes/ozaki2/stage.hpp"
+
+namespace kizami::multi {
+namespace {
+
+Status validate_placement(const Placement& placement) {
+  const auto invalid = [](const std::string& reason) { return Status(StatusCode::kInvalidArgument, reason); };
+  const std::size_t count = placement.devices.size();
+  if (count < 1 || count > kMostDevices) {
+    return invalid("the placement has " + std::to_string(count) + " devices, must have 1 to " +
+                   std::to_string(kMostDevices));
+  }
+  if (!placement.speeds.empty() && placement.speeds.size() != count) {
+    return invalid("the placement has " + std::to_string(placement.speeds.size()) + " speeds, must have none or " +
+                   std::to_string(count) + ", one for each device");
+  }
+  for (std::size_t i = 0; i < placement.speeds.size(); ++i) {
+    if (placement.speeds[i] > 0 && placement.speeds[i] < 1e300) continue;
+    return invalid("speed " + std::to_string(i) + " of the placement = " + std::to_string(placement.speeds[i]) +
+                   ", must be above 0 and finite");
+  }
+  constexpr int kMostParts = 64;
+  if (placement.parts >= 0 && placement.parts <= kMostParts) return {};
+  return invalid("parts = " + std::to_string(placement.parts) + ", must be in 0.." + std::to_string(kMostParts));
+}
+
+/// Why a plan cannot be cut, if it cannot: what its slices are depends on elements of all lines.
+Status validate_scheme(const plan::Plan& whole) {
+  if (whole.first().scheme != Scheme::kOzaki1) return {};
+  const ozaki1::SliceNumerics& slices = ozaki1::ozaki1_of(whole).numerics;
+  const char* const why = ozaki1::has_slice_rungs(whole) ? "whose number the elements choose (gauge entry)"
+                          : slices.until_zero            ? "until nothing is left of any element"
+                          : slices.one_scale             ? "with one scale for a matrix"
+                                                         : nullptr;
+  if (why == nullptr) return {};
+  return {StatusCode::kUnsupported,
+          "scheme ozaki1 with slices " + std::string(why) + " takes one device, or scheme ozaki2"};
+}
+
+/// What blocks must have in common with the whole: its scheme and engine, for both may depend on shapes.
+[[nodiscard]] Policy policy_of_blocks(const plan::Plan& whole, Policy policy) {
+  policy.scheme = whole.first().scheme;
+  if (policy.scheme == Scheme::kOzaki2)
+    policy.engine = named<EngineName>(whole.first().engine_name()).value_or(policy.engine);
+  return policy;
+}
+
+/// Memory of a device for its share. @units bytes
+struct Budget {
+  std::size_t panels = 0;   ///< and staged blocks of C
+  std::size_t product = 0;  ///< a limit for the policy of blocks; 0: its default, a quarter of the device's memory
+  std::size_t all = 0;
+};
+[[nodiscard]] Budget budget_of(std::size_t wanted, std::size_t memory, int shares_of_device) {
+  const auto shares = static_cast<std::size_t>(shares_of_device);
+  if (wanted != 0) return {wanted / 3 * 2, wanted / 3, wanted};
+  return {memory / 2 / shares, shares == 1 ? 0 : memory / 4 / shares, memory / 8 * 7 / shares};
+}
+
+[[nodiscard]] std::int64_t least_part(std::int64_t extent) { return std::min<std::int64_t>(extent, 128); }
+
+/// Elements that the panels of equal parts take, two places for what comes and goes.
+[[nodiscard]] std::int64_t panel_elements(const Rect& block, std::int64_t k, std::int64_t row_parts,
+                                          std::int64_t col_parts) {
+  const std::int64_t rows = base::ceil_div(block.rows, row_parts);
+  const std::int64_t cols = base::ceil_div(block.cols, col_parts);
+  const std::int64_t a = staged_stride(rows) * k * std::min<std::int64_t>(row_parts, 2);
+  const std::int64_t b = staged_stride(cols) * k * std::min<std::int64_t>(col_parts, 2);
+  return a + b + 2 * staged_stride(rows) * cols;
+}
+
+/// A device's block in parts whose panels fit: cut along one side, so that the panel of the other stays, or where that
+/// does not do along both.
+Result<std::vector<Rect>> parts_of(const Rect& block, std::int64_t k, std::int64_t most_elements, int parts) {
+  if (block.is_empty()) return std::vector<Rect>{};
+  // Wished parts are of the longer side, so that the panel that all of them need is the shorter one.
+  const bool cuts_cols_first = block.cols >= block.rows;
+  std::int64_t row_parts = cuts_cols_first ? 1 : std::clamp<std::int64_t>(parts, 1, block.rows);
+  std::int64_t col_parts = cuts_cols_first ? std::clamp<std::int64_t>(parts, 1, block.cols) : 1;
+  const auto fits = [&](std::int64_t rows, std::int64_t cols) {
+    return panel_elements(block, k, rows, cols) <= most_elements;
+  };
+  const auto most_parts = [](std::int64_t extent) { return base::ceil_div(extent, least_part(extent)); };
+  const auto fewest = [&](bool along_cols) -> std::int64_t {  // parts along one side; 0: none fit
+    const std::int64_t first = along_cols ? col_parts : row_parts;
+    for (std::int64_t p = first; p <= most_parts(along_cols ? block.cols : block.rows); ++p) {
+      if (along_cols ? fits(1, p) : fits(p, 1)) return p;
+    }
+    return 0;
+  };
+  if (!fits(row_parts, col_parts)) {
+    const std::int64_t along_cols = fewest(true);
+    const std::int64_t along_rows = along_cols != 0 ? 0 : fewest(false);
+    if (along_cols != 0) {
+      col_parts = along_cols;
+      row_parts = 1;
+    } else if (along_rows != 0) {
+      row_parts = along_rows;
+      col_parts = 1;
+    } else {
+      while (!fits(row_parts, col_parts)) {
+        const bool cuts_cols = base::ceil_div(block.cols, col_parts) >= base::ceil_div(block.rows, row_parts);
+        std::int64_t& more = cuts_cols ? col_parts : row_parts;
+        if (++more <= (cuts_cols ? block.cols : block.rows)) continue;
+        return Status(
+            StatusCode::kWorkspaceTooSmall,
+            "workspace limit of a device leaves " + std::to_string(most_elements) +
+                " elements for panels, must be >= " + std::to_string(panel_elements(block, k, row_parts, col_parts)) +
+                " for lines of k = " + std::to_string(k));
+      }
+    }
+  }
+  return cut_block(block, row_parts, col_parts);
+}
+
+void add_blocks(Share& share, const MultiPlan& plan, const Budget& budget) {
+  const PanelCounts panels = count_panels(share.blocks);
+  std::int64_t most_pairs = 0;
+  for (std::size_t i = 0; i < share.blocks.size(); ++i) {
+    const Rect& block = share.blocks[i];
+    share.most_rows = std::max(share.most_rows, block.rows);
+    share.most_cols = std::max(share.most_cols, block.cols);
+    most_pairs = std::max(most_pairs, block.rows * block.cols);
+    share.product_bytes = std::max(share.product_bytes, share.plans[i]->schedule.workspace_bytes);
+  }
+  if (plan.has_exchange)
+    share.repair_capacity = std::min(most_pairs, (plan.shape.m * plan.shape.n) >> num::kMostRepairShift);
+  const auto blocks = static_cast<int>(share.blocks.size());
+  share.is_resident = true;
+  share.num_workspaces = share.c_places = blocks;
+  share.a_places = panels.a;
+  share.b_places = panels.b;
+  if (blocks <= 1 || share_bytes(plan, share, {}) <= budget.all) return;
+  share.is_resident = false;
+  share.num_workspaces = 1;
+  share.a_places = std::min(panels.a, 2);
+  share.b_places = std::min(panels.b, 2);
+  share.c_places = 2;
+}
+
+}  // namespace
+
+std::size_t MultiPlan::num_blocks() const {
+  return std::accumulate(shares.begin(), shares.end(), std::size_t{0},
+                         [](std::size_t sum, const Share& share) { return sum + share.blocks.size(); });
+}
+
+std::int64_t staged_stride(std::int64_t contiguous) {
+  return base::round_up(std::max<std::int64_t>(contiguous, 1), std::int64_t{32});
+}
+
+ShareBuffers carve_share(base::Carver& carver, const MultiPlan& plan, const Share& share, const Travels& travels) {
+  ShareBuffers buffers;
+  const auto take = [&](int count, std::size_t bytes, std::vector<std::byte*>& pieces) {
+    const auto aligned = static_cast<std::size_t>(
+        base::round_up(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(device::kWorkspaceAlignment)));
+    for (int i = 0; i < count; ++i) pieces.push_back(carver.take<std::byte>(aligned));
+  };
+  const auto element = static_cast<std::int64_t>(size_bytes(plan.shape.scalar));
+  const std::int64_t k = plan.shape.k;
+  // Lines beside one another along either side.
+  const auto matrix_bytes = [&](std::int64_t rows, std::int64_t cols) {
+    return static_cast<std::size_t>(std::max(staged_stride(rows) * cols, staged_stride(cols) * rows) * element);
+  };
+  take(share.num_workspaces, share.product_bytes, buffers.products);
+  if (travels.a) take(share.a_places, matrix_bytes(share.most_rows, k), buffers.a);
+  if (travels.b) take(share.b_places, matrix_bytes(k, share.most_cols), buffers.b);
+  if (travels.c) take(share.c_places, matrix_bytes(share.most_rows, share.most_cols), buffers.c);
+  if (share.blocks.empty()) return buffers;
+  buffers.repairs = carver.take<device::Pair>(share.repair_capacity);
+  if (plan.may_equilibrate) {
+    buffers.a_samples = carver.take<std::byte>(certify::kGainLines, k, element);
+    buffers.b_samples = carver.take<std::byte>(certify::kGainLines, k, element);
+  }
+  return buffers;
+}
+
+std::size_t share_bytes(const MultiPlan& plan, const Share& share, const Travels& travels) {
+  base::Carver counter;
+  static_cast<void>(carve_share(counter, plan, share, travels));
+  return counter.bytes();
+}
+
+Result<MultiPlan> make(const problem::Shape& shape, const Policy& policy, const Placement& placement,
+                       const PlanOn& plan_on) {
+  KIZAMI_RETURN_IF_ERROR(validate_placement(placement));
+  auto whole = plan_on(placement.devices[0], shape, policy);
+  if (!whole.ok()) return whole.status();
+  MultiPlan plan;
+  plan.shape = shape;
+  plan.whole = std::move(whole).value();
+  const std::size_t count = placement.devices.size();
+  const std::vector<double> alike(count, 1.0);
+  const std::vector<Rect> dealt = deal_blocks(shape.m, shape.n, placement.speeds.empty() ? alike : placement.speeds);
+  const bool is_ozaki2 = plan.whole->first().scheme == Scheme::kOzaki2;
+  const std::uint64_t numerics = plan::numerics_hash(*plan.whole);
+  Policy of_blocks = policy_of_blocks(*plan.whole, policy);
+  std::vector<Budget> budgets;
+  for (std::size_t i = 0; i < count; ++i) {
+    Share share;
+    share.device = placement.devices[i];
+    // The memory of this device, by a plan that is soon asked for again.
+    const auto asked = plan_on(share.device, shape, policy);
+    if (!asked.ok()) return asked.status();
+    const auto named = std::count(placement.devices.begin(), placement.devices.end(), share.device);
+    budgets.push_back(
+        budget_of(policy.workspace_limit_bytes, asked.value()->schedule.facts.memory_bytes, static_cast<int>(named)));
+    const auto most_elements =
+        static_cast<std::int64_t>(budgets.back().panels / static_cast<std::size_t>(size_bytes(shape.scalar)));
+    auto parts = parts_of(dealt[i], std::max<std::int64_t>(shape.k, 1), most_elements, placement.parts);
+    if (!parts.ok()) return parts.status();
+    share.blocks = std::move(parts).value();
+    plan.shares.push_back(std::move(share));
+  }
+  if (plan.num_blocks() > 1) KIZAMI_RETURN_IF_ERROR(validate_scheme(*plan.whole));
+  if (is_ozaki2 && plan.num_blocks() > 1) {
+    const ozaki2::Ozaki2Stage& stage = ozaki2::ozaki2_of(*plan.whole);
+    plan.has_exchange = true;
+    plan.may_equilibrate = stage.has_certificate && stage.ladder.may_equilibrate;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    Share& share = plan.shares[i];
+    of_blocks.workspace_limit_bytes = budgets[i].product;
+    for (const Rect& block : share.blocks) {
+      const bool is_whole = plan.num_blocks() == 1 && policy.workspace_limit_bytes == 0;
+      auto made = plan_on(share.device, {shape.scalar, block.rows, block.cols, shape.k}, is_whole ? policy : of_blocks);
+      if (!made.ok()) return made.status();
+      share.plans.push_back(std::move(made).value());
+      const bool promises_bits = is_ozaki2 || policy.reproducibility == Reproducibility::kEngineToEngine;
+      if (promises_bits && plan::numerics_hash(*share.plans.back()) != numerics) {
+        return Status(StatusCode::kUnsupported,
+                      "a block of " + std::to_string(block.rows) + " x " + std::to_string(block.cols) +
+                          " has other numerics than the whole product, which takes one device");
+      }
+    }
+    add_blocks(share, plan, budgets[i]);
+  }
+  return plan;
+}
+
+std::string explain(const MultiPlan& plan) {
+  std::string text = plan::explain(*plan.whole);
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  text += "devices: " + std::to_string(plan.shares.size()) +
+          (plan.has_exchange ? ", which tell each other counts before they multiply\n" : "\n");
+  for (const Share& share : plan.shares) {
+    text += "device " + std::to_string(share.device) + ": " + std::to_string(share.blocks.size()) + " blocks of C";
+    if (!share.blocks.empty()) {
+      text += " up to " + std::to_string(share.most_rows) + " x " + std::to_string(share.most_cols) +
+              (share.is_resident ? "" : ", one after another, each twice") + "; workspace " +
+              std::to_string(share_bytes(plan, share, {})) + " bytes";
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace kizami::multi

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// How devices share a product: the plan of the whole, which fixes its bits and bound, and for each device blocks of C
+// with a plan each, and room for what travels. Pure: plans of devices come from whoever asks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/carver.hpp"
+#include "device/state.hpp"
+#include "kizami/multi.hpp"
+#include "kizami/policy.hpp"
+#include "kizami/status.hpp"
+#include "multi/rect.hpp"
+#include "multi/schedule.hpp"
+#include "num/rung.hpp"
+#include "plan/plan.hpp"
+#include "problem/problem.hpp"
+
+namespace kizami::multi {
+
+/// One device of the placement.
+struct Share {
+  int device = 0;
+  std::vector<Rect> blocks;                              ///< none is empty; in the order in which they are taken
+  std::vector<std::shared_ptr<const plan::Plan>> plans;  ///< of the blocks
+  /// All blocks have a workspace and places of their own: nothing is made or brought twice.
+  bool is_resident = true;
+  int num_workspaces = 0;
+  int a_places = 0;
+  int b_places = 0;
+  int c_places = 0;
+  std::int64_t most_rows = 0;  ///< of a block
+  std::int64_t most_cols = 0;
+  std::size_t product_bytes = 0;     ///< of a workspace
+  std::int64_t repair_capacity = 0;  ///< pairs of a block that the whole product may leave to repairs
+};
+
+struct MultiPlan {
+  problem::Shape shape;
+  std::shared_ptr<const plan::Plan> whole;
+  std::vector<Share> shares;
+  /// Several blocks of scheme ozaki2: they tell each other counts before they multiply.
+  bool has_exchange = false;
+  bool may_equilibrate = false;
+
+  [[nodiscard]] std::size_t num_blocks() const;
+};
+
+/// What of the matrices must travel to a device.
+struct Travels {
+  bool a = true;
+  bool b = true;
+  bool c = true;
+};
+
+/// The workspace of one device.
+struct ShareBuffers {
+  std::vector<std::byte*> products;  ///< [product_bytes] each
+  std::vector<std::byte*> a;         ///< [most_rows][k] elements each, or none; likewise below
+  std::vector<std::byte*> b;         ///< [k][most_cols]
+  std::vector<std::byte*> c;         ///< [most_rows][most_cols]
+  device::Pair* repairs = nullptr;   ///< [repair_capacity]
+  std::byte* a_samples = nullptr;    ///< [certify::kGainLines][k] elements, if the whole may be equilibrated
+  std::byte* b_samples = nullptr;
+};
+[[nodiscard]] ShareBuffers carve_share(base::Carver& carver, const MultiPlan& plan, const Share& share,
+                                       const Travels& travels);
+/// @units bytes
+[[nodiscard]] std::size_t share_bytes(const MultiPlan& plan, const Share& share, const Travels& travels);
+
+/// Elements from one line of a panel or of a staged C to the next.
+[[nodiscard]] std::int64_t staged_stride(std::int64_t contiguous);
+
+/// A plan for a device.
+using PlanOn = std::function<Result<std::shared_ptr<const plan::Plan>>(int device, const problem::Shape& shape,
+                                                                       const Policy& policy)>;
+
+/// @status as kizami::multi::make_plan()
+[[nodiscard]] Result<MultiPlan> make(const problem::Shape& shape, const Policy& policy, const Placement& placement,
+                                     const PlanOn& plan_on);
+
+[[nodiscard]] std::string explain(const MultiPlan& plan);
+
+}  // namespace kizami::multi

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "multi/run.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <complex>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/cuda_status.hpp"
+#include "base/default_threads.hpp"
+#include "base/instantiate.hpp"
+#include "certify/equilibration_gain.hpp"
+#include "device/wait.hpp"
+#include "exec/device_call.hpp"
+#include "exec/outcome.hpp"
+#include "multi/decision.hpp"
+#include "multi/resources.hpp"
+#include "multi/share_run.hpp"
+#include "schemes/ozaki2/stage.hpp"
+
+namespace kizami::multi {
+namespace {
+
+template <class T>
+class Call {
+ public:
+  Call(const MultiPlan& plan, const LocatedProblem<T>& problem) : plan_(plan), problem_(problem) {
+    for (const Share& share : plan.shares) shares_.push_back(std::make_unique<ShareRun<T>>(plan, share, problem));
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  /// Whatever happened: what is enqueued uses the caller's memory.
+  ~Call() { static_cast<void>(wait()); }
+
+  Status run(std::span<const Travels> travels, std::span<const std::span<std::byte>> workspaces, Outcome& outcome) {
+    KIZAMI_RETURN_IF_ERROR(prepare(travels, workspaces));
+    if (!plan_.has_exchange || !problem_.has_terms(plan_)) {
+      KIZAMI_RETURN_IF_ERROR(enqueue(Pass::kAlone));
+      KIZAMI_RETURN_IF_ERROR(wait());
+      report_blocks(outcome);
+      return {};
+    }
+    KIZAMI_RETURN_IF_ERROR(enqueue([](const ShareRun<T>& share) { return std::optional(share.first_pass()); }));
+    KIZAMI_RETURN_IF_ERROR(wait());
+    KIZAMI_RETURN_IF_ERROR(decide());
+    KIZAMI_RETURN_IF_ERROR(require_what_is_needed());
+    KIZAMI_RETURN_IF_ERROR(enqueue([&](const ShareRun<T>& share) { return share.last_pass(selection_); }));
+    KIZAMI_RETURN_IF_ERROR(wait());
+    outcome = exec::device_outcome(*plan_.whole, state_of_whole());
+    return {};
+  }
+
+ private:
+  [[nodiscard]] const ozaki2::Ozaki2Stage& stage() const { return ozaki2::ozaki2_of(*plan_.whole); }
+
+  /// Calls visit(share) for all, each with its device current. The first error ends it, with the device's name.
+  template <class Visit>
+  Status for_each(const Visit& visit) {
+    for (const std::unique_ptr<ShareRun<T>>& share : shares_) {
+      KIZAMI_RETURN_IF_ERROR(set_device(share->share().device));
+      KIZAMI_RETURN_IF_ERROR(share->named(visit(*share)));
+    }
+    return {};
+  }
+
+  /// Streams that begin after what the default streams of all devices have that hold a part.
+  Status prepare(std::span<const Travels> travels, std::span<const std::span<std::byte>> workspaces) {
+    std::set<int> devices;
+    for (const Share& share : plan_.shares) devices.insert(share.device);
+    const auto add = [&](const auto& matrix) { devices.insert(matrix.devices.begin(), matrix.devices.end()); };
+    add(problem_.a);
+    add(problem_.b);
+    add(problem_.c);
+    devices.erase(kHost);
+    std::vector<cudaEvent_t> before;
+    for (const int device : devices) {
+      KIZAMI_RETURN_IF_ERROR(set_device(device));
+      before_.push_back(std::make_unique<Events>());
+      KIZAMI_RETURN_IF_ERROR(before_.back()->make(1));
+      before.push_back(before_.back()->at(0));
+      KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaEventRecord(before.back(), nullptr), "cudaEventRecord"));
+    }
+    std::size_t i = 0;
+    return for_each([&](ShareRun<T>& share) {
+      const std::size_t at = i++;
+      return share.prepare(workspaces[at], travels[at], before);
+    });
+  }
+
+  /// The pass of each share that pass_of(share) names, if any.
+  template <class PassOf>
+  Status enqueue(const PassOf& pass_of) {
+    const InnerExponents* const shifts = shifts_ ? &*shifts_ : nullptr;
+    return for_each([&](ShareRun<T>& share) {
+      const std::optional<Pass> pass = pass_of(share);
+      return pass ? share.enqueue(*pass, selection_, shifts) : Status{};
+    });
+  }
+  Status enqueue(Pass pass) {
+    return enqueue([pass](const ShareRun<T>&) { return std::optional(pass); });
+  }
+
+  /// For all shares, also behind one that failed. @return the first error
+  Status wait() {
+    std::optional<Status> first;
+    for (const std::unique_ptr<ShareRun<T>>& share : shares_) {
+      const Status there = set_device(share->share().device);
+      Status status = there.ok() ? share->named(share->wait()) : there;
+      if (!status.ok() && !first) static_cast<void>(first.emplace(std::move(status)));  // nvcc: nothing is discarded
+    }
+    return first ? *std::move(first) : Status{};
+  }
+
+  /// Visits (share, block, its rectangle).
+  template <class Visit>
+  void for_each_block(const Visit& visit) const {
+    for (const std::unique_ptr<ShareRun<T>>& share : shares_) {
+      for (std::size_t i = 0; i < share->share().blocks.size(); ++i) visit(*share, i, share->share().blocks[i]);
+    }
+  }
+
+  /// The rung of the whole, behind Pass::kCount.
+  Status decide() {
+    for_each_block([&](const ShareRun<T>& share, std::size_t i, const Rect& rect) {
+      add_block(share.state(i), rect.rows * rect.cols, rect.col == 0, rect.row == 0, counts_);
+    });
+    const num::Ladder& ladder = stage().ladder;
+    if (!stage().has_certificate) {  // what a call by itself begins with
+      const bool has_rung = ladder.num_rungs > 0;
+      selection_ = {has_rung ? 0 : -1, false, has_rung ? 0 : plan_.shape.m * plan_.shape.n};
+      return {};
+    }
+    selection_ = num::select(ladder, counts_.statistics);
+    if (!num::may_equilibrate(ladder, selection_)) return {};
+    std::int32_t gain = 0;
+    if (selection_.rung >= 0) KIZAMI_RETURN_IF_ERROR(find_gain(gain));
+    if (!num::wants_equilibration(ladder, selection_, gain)) return {};
+    KIZAMI_RETURN_IF_ERROR(enqueue(Pass::kExponents));
+    KIZAMI_RETURN_IF_ERROR(wait());
+    static_cast<void>(shifts_.emplace(plan_.shape.k));
+    for (const std::unique_ptr<ShareRun<T>>& share : shares_) share->add_exponents(*shifts_);
+    shifts_->make_shifts();
+    KIZAMI_RETURN_IF_ERROR(enqueue(Pass::kCountEquilibrated));
+    KIZAMI_RETURN_IF_ERROR(wait());
+    for_each_block([&](const ShareRun<T>& share, std::size_t i, const Rect& /*rect*/) {
+      add_equilibrated(share.state(i), counts_);
+    });
+    selection_ = num::select(ladder, counts_.statistics);
+    return {};
+  }
+
+  Status find_gain(std::int32_t& gain) {
+    const std::size_t count = static_cast<std::size_t>(certify::kGainLines) * static_cast<std::size_t>(plan_.shape.k);
+    std::vector<T> a(count);
+    std::vector<T> b(count);
+    KIZAMI_RETURN_IF_ERROR(for_each([&](ShareRun<T>& share) { return share.read_samples(a.data(), b.data()); }));
+    KIZAMI_RETURN_IF_ERROR(wait());
+    gain = gain_of_samples(a.data(), b.data(), plan_.shape.k, base::default_threads());
+    return {};
+  }
+
+  /// The refusals that only the elements justify, before anything is written.
+  Status require_what_is_needed() const {
+    if (plan_.whole->policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(device::reject_nonfinite(state_of_whole()));
+    if ((selection_.rung >= 0 && selection_.num_repaired == 0) || stage().has_fp64) return {};
+    return {StatusCode::kAccuracyUnreachable,
+            std::to_string(selection_.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
+                " elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy"};
+  }
+
+  /// The state that a call of the whole by itself would end with, as far as it is reported.
+  [[nodiscard]] device::DeviceState state_of_whole() const {
+    device::DeviceState state;
+    state.selection = selection_;
+    state.nonfinite_rows = static_cast<std::uint64_t>(counts_.nonfinite_rows);
+    state.nonfinite_cols = static_cast<std::uint64_t>(counts_.nonfinite_cols);
+    return state;
+  }
+
+  /// Of blocks that were calls by themselves.
+  void report_blocks(Outcome& outcome) const {
+    const plan::Plan& whole = *plan_.whole;
+    if (whole.first().scheme == Scheme::kNative && problem_.has_terms(plan_)) {
+      outcome = {};
+      outcome.engine = whole.first().engine_name();
+      outcome.bound = whole.first().bound;
+      outcome.gauge = whole.first().gauge;
+      outcome.is_conditional = true;  // nobody has looked at the elements
+      return;
+    }
+    device::DeviceState nothing;
+    nothing.is_scaling_only = 1;
+    outcome = exec::device_outcome(whole, nothing);
+    if (!problem_.has_terms(plan_)) return;
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    for_each_block([&](const ShareRun<T>& share, std::size_t i, const Rect& rect) {
+      const Outcome one = exec::device_outcome(*share.share().plans[i], share.state(i));
+      exec::add_outcome(one, outcome);
+      rows += rect.col == 0 ? one.nonfinite_rows : 0;
+      cols += rect.row == 0 ? one.nonfinite_cols : 0;
+    });
+    outcome.nonfinite_rows = rows;
+    outcome.nonfinite_cols = cols;
+  }
+
+  const MultiPlan& plan_;
+  const LocatedProblem<T>& problem_;
+  std::vector<std::unique_ptr<Events>> before_;  ///< one a device
+  std::vector<std::unique_ptr<ShareRun<T>>> shares_;
+  Counts counts_;
+  num::Selection selection_;
+  std::optional<InnerExponents> shifts_;
+};
+
+}  // namespace
+
+template <class T>
+Status run_shares(const MultiPlan& plan, const LocatedProblem<T>& problem, std::span<const Travels> travels,
+                  std::span<const std::span<std::byte>> workspaces, Outcome& outcome) {
+  return Call<T>(plan, problem).run(travels, workspaces, outcome);
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                         \
+  template Status run_shares<T>(const MultiPlan&, const LocatedProblem<T>&, std::span<const Travels>, \
+                                std::span<const std::span<std::byte>>, Outcome&)
+
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::multi

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// In which order a device takes its blocks, and where the panels of operands lie meanwhile: rows of A and columns of B
+// in a few places each, brought there while blocks before them are computed. Pure data, which streams and events then
+// carry out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "multi/rect.hpp"
+
+namespace kizami::multi {
+
+inline constexpr int kNoStep = -1;
+
+/// One panel of a step.
+struct PanelUse {
+  int place = 0;
+  bool is_loaded = false;    ///< by this step; else it is there, and was loaded by `loaded_by`
+  int loaded_by = kNoStep;   ///< this step, or the one before that loaded it
+  int free_after = kNoStep;  ///< is_loaded: the last step that reads what was in the place before
+};
+
+/// One block, once: steps of several passes over the same blocks follow one another in one list.
+struct Step {
+  int block = 0;
+  PanelUse a;
+  PanelUse b;
+  int c_place = 0;             ///< the same in all passes, if there are as many as blocks
+  int c_free_after = kNoStep;  ///< the step whose C must have left the place
+};
+
+/// Steps for `num_passes` passes over blocks, every second in reverse, so that a pass begins with the panels that the
+/// one before ends with. A panel that is in a place stays; a new one takes the place that was used longest ago.
+/// @range  places >= 1 each; as many as there are different panels, and nothing is loaded twice
+[[nodiscard]] std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a_places, int b_places,
+                                           int c_places);
+
+/// Different panels of A (by their rows) and of B (by their columns).
+struct PanelCounts {
+  int a = 0;
+  int b = 0;
+};
+[[nodiscard]] PanelCounts count_panels(std::span<const Rect> blocks);
+
+}  // namespace kizami::multi
