@@ -60,7 +60,7 @@ def write_index(source, pages):
     (source / "adr.md").write_text("# Decisions\n\n" + (source / "docs/adr/README.md").read_text().split("\n", 1)[1] + "\n```{toctree}\n:titlesonly:\n\n" + "\n".join(adrs) + "\n```\n")
     (source / "docs/adr/README.md").write_text("---\norphan: true\n---\n" + (source / "docs/adr/README.md").read_text())
     sections = {
-        "Tutorials": ["docs/tutorials/first_product", "docs/python", "docs/tutorials/gpu_program", "docs/tutorials/cluster", "docs/tutorials/"],
+        "Tutorials": ["docs/tutorials/first_product", "docs/python", "docs/tutorials/pyscf", "docs/tutorials/gpu_program", "docs/tutorials/cluster", "docs/tutorials/"],
         "How to": ["docs/howto/", "docs/dropin", "docs/convolution", "tile/docs/README", "tile/docs/guide", "tile/docs/from-python", "tile/docs/debug", "tile/README",
                    "tile/examples/", "examples/"],
         "Reference": ["reference/cpp", "reference/c", "reference/fortran", "reference/python", "reference/command_line", "reference/wishes", "reference/variables"],
