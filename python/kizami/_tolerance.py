@@ -36,7 +36,7 @@ class Tolerance:
         Positive and finite. The least that can be had is 2^-53 (2^-24 in single precision).
     gauge : {"entry", "norm"}
         G: ``|A| |B|`` element by element, or ``||row of A|| ||column of B||``, which is never smaller. Of contractions of
-        several steps (`einsum`, `multi_dot`) the product of the moduli of all operands, contracted alike; or the product
+        several steps (`einsum`, `multi_dot`) the product of all operands in absolute value, contracted alike; or the product
         of their Frobenius norms, and of sqrt(extent) for each axis that is summed by itself: then for the Frobenius norm
         of the error.
 
