@@ -171,7 +171,7 @@ def einsum(*arguments: Any, out: Array | None = None, optimize: Any = True, poli
     outcome : Outcome
         Only with ``return_outcome=True``. With gauge "entry" ``|C - exact| <= bound * G``, G the same sum over the absolute values of
         the operands; with "norm" of several products the Frobenius norm of the error is at most bound times the product of
-        the operands' and of sqrt(extent) for each axis summed by itself. `products` has the outcome of each step.
+        the operands' as they are broadcast, and of sqrt(extent) for each axis summed by itself. `products` has the outcome of each step.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class Tolerance:
     gauge : {"entry", "norm"}
         G: ``|A| |B|`` element by element, or ``||row of A|| ||column of B||``, which is never smaller. Of contractions of
         several steps (`einsum`, `multi_dot`) the product of all operands in absolute value, contracted alike; or the product
-        of their Frobenius norms, and of sqrt(extent) for each axis that is summed by itself: then for the Frobenius norm
+        of their Frobenius norms as they are broadcast, and of sqrt(extent) for each axis that is summed by itself: then for the Frobenius norm
         of the error.
 
     Raises
