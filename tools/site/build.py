@@ -7,11 +7,13 @@ here from sources: reference, benchmarks. Everything works from a file system.
 usage: build.py --program build/bin/kizami --python-path build/python --out build/docs/site [--work build/docs/work]
 """
 import argparse
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -46,6 +48,19 @@ def python_reference(python_path):
         lines += ["```", "", f"## {title}", "", "```{eval-rst}", ".. currentmodule:: kizami", ""]
         for name in kinds[kind]:
             lines += [f".. {kind}:: {name}", *(["   :members:"] if kind == "autoclass" else []), ""]
+    return "\n".join([*lines, "```", "", torch_reference(ROOT / "python/kizami")])
+
+
+def torch_reference(folder):
+    """The public functions of kizami.torch, read from the sources: PyTorch need not be there."""
+    from sphinx.ext.napoleon import Config, NumpyDocstring
+    trees = [ast.parse((folder / name).read_text()) for name in ("torch.py", "_torch_global.py")]
+    functions = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+    names = next(ast.literal_eval(node.value) for node in trees[0].body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    lines = ["## kizami.torch", "", "```{eval-rst}", ".. currentmodule:: kizami.torch", ""]
+    for name in names:
+        text = str(NumpyDocstring(ast.get_docstring(functions[name]).replace("|", "\\|"), Config()))
+        lines += [f".. function:: {name}({ast.unparse(functions[name].args)})", "", textwrap.indent(text, "   "), ""]
     return "\n".join([*lines, "```", ""])
 
 
