@@ -104,7 +104,7 @@ class Contraction:
     def __init__(self, arrays: Sequence[Any], labels: Sequence[Labels], names: Sequence[str]) -> None:
         operands = [_arrays.as_array(x, name) for x, name in zip(arrays, names)]
         self.library: ArrayLibrary = operands[0][1]
-        self.device: Device = "cpu"
+        self.device: Device = self.library.device(operands[0][0], names[0])
         dtypes = []
         for (x, library), name in zip(operands, names):
             if not library.is_same(self.library):
@@ -113,8 +113,6 @@ class Contraction:
             if dtypes[-1] not in _arrays.DTYPES:
                 raise DTypeError(f"{name} is of type {dtypes[-1]}, must be one of {', '.join(_arrays.DTYPES)}")
             device = library.device(x, name)
-            if x is operands[0][0]:
-                self.device = device
             if device != self.device:
                 raise InvalidArgumentError(f"{name} is on device {device}, must be on {self.device} like {names[0]}")
         self.dtype = dtypes[0]
