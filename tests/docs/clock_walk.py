@@ -52,9 +52,9 @@ class Shell:
         self.process = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self, command):
-        """Status and seconds; what is printed goes to stderr."""
+        """Status and seconds; what is printed goes to stderr. A command that reads would take the next one."""
         start = time.monotonic()
-        self.process.stdin.write(f"{command}\nstatus=$?; echo; echo \"status-of-the-step $status\"\n")
+        self.process.stdin.write(f"{{ {command}\n}} </dev/null\nstatus=$?; echo; echo \"status-of-the-step $status\"\n")
         self.process.stdin.flush()
         for line in self.process.stdout:
             ended = re.match(r"status-of-the-step (\d+)$", line)
