@@ -3,7 +3,7 @@
 """Walks through pages of the documentation as a reader does, and clocks it: files that blocks name are written, and the commands of sh and console blocks run
 in order, in one shell, in the current folder, until one fails. A line of JSON for each command, and one for the whole.
 
-usage: clock_walk.py [--machine WORDS] [--json FILE] PAGE...    in a source tree that nothing was built in; PAGE with #ANCHOR: that section alone
+usage: clock_walk.py [--machine WORDS] [--commit TEXT] [--json FILE] PAGE...    in a source tree that nothing was built in; PAGE with #ANCHOR: that section alone
 """
 import argparse
 import datetime
@@ -68,9 +68,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("page", nargs="+")
     parser.add_argument("--machine", default="", help="what the record says of the machine, beside processors and load")
+    parser.add_argument("--commit", default="unknown", help="what the record calls the tree")
     parser.add_argument("--json", help="append the lines to this file, too")
     options = parser.parse_args()
-    facts = {"date": datetime.date.today().isoformat(), "machine": options.machine, "processors": len(os.sched_getaffinity(0))}
+    facts = {"date": datetime.date.today().isoformat(), "machine": options.machine, "commit": options.commit, "processors": len(os.sched_getaffinity(0))}
     status = 0
     for page in options.page:
         shell, total = Shell(), 0.0
