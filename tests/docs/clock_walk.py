@@ -4,6 +4,7 @@
 in order, in one shell, in the current folder, until one fails. A line of JSON for each command, and one for the whole.
 
 usage: clock_walk.py [--machine WORDS] [--commit TEXT] [--json FILE] PAGE...    in a source tree that nothing was built in; PAGE with #ANCHOR: that section alone
+       clock_walk.py --self-test    walk through a page of its own
 """
 import argparse
 import datetime
@@ -12,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -19,14 +21,18 @@ from tutorials_test import BLOCK, NAMED, steps_of
 
 
 def section_of(text, anchor):
-    """The text below the heading of an anchor, to the next heading of its level."""
+    """The text below the heading of an anchor, to the next heading; lines of code are none."""
     if not anchor:
         return text
-    parts = re.split(r"^(#+ .*)$", text, flags=re.M)
-    for title, body in zip(parts[1::2], parts[2::2]):
-        if re.sub(r"[^\w-]", "", title.lstrip("# ").lower().replace(" ", "-")) == anchor:
-            return body
-    sys.exit(f"there is no section #{anchor}")
+    sections, name, is_code = {}, "", False
+    for line in text.splitlines(keepends=True):
+        is_code ^= line.startswith("```")
+        if not is_code and re.match(r"#+ ", line):
+            name = re.sub(r"[^\w-]", "", line.lstrip("# ").strip().lower().replace(" ", "-"))
+        sections[name] = sections.get(name, "") + line
+    if anchor not in sections:
+        sys.exit(f"there is no section #{anchor}")
+    return sections[anchor]
 
 
 def steps_of_page(page):
@@ -64,7 +70,43 @@ class Shell:
         return 1, time.monotonic() - start
 
 
+SELF_TEST = """# A page
+## Left out
+```sh
+false
+```
+## Walked through
+```sh
+export X=4  # what one exports
+cat  # reads nothing, not the next command
+```
+```
+# note.txt
+```
+```console
+$ grep -q note note.txt && test $X = 4 && sleep 0.3
+$ (exit 3)
+$ echo never
+```
+"""
+
+
+def self_test():
+    """Commands in one shell, files before them, an end at the first failure; seconds that pass."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "page.md").write_text(SELF_TEST)
+        done = subprocess.run([sys.executable, os.path.abspath(__file__), "page.md#walked-through"], cwd=folder, capture_output=True, text=True, timeout=60)
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    statuses = [record["status"] for record in records]
+    if done.returncode == 0 or statuses != [0, 0, 0, 3, 3] or not records[-1]["seconds"] >= records[2]["seconds"] >= 0.3:
+        sys.exit(f"clock_walk.py does not see what its page does: {done.stdout}{done.stderr}")
+    print("the page was walked through")
+
+
 def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return 0
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("page", nargs="+")
     parser.add_argument("--machine", default="", help="what the record says of the machine, beside processors and load")
