@@ -21,7 +21,7 @@ from pathlib import Path
 # Compiled into the module: Debian's package, and the licence.
 COMPILED_IN = {"libfmt-dev": "MIT"}
 LICENCES = {"libopenblas": "BSD-3-Clause", "libgfortran": "GPL-3.0-or-later WITH GCC-exception-3.1", "libquadmath": "LGPL-2.1-or-later",
-            "libhwy": "Apache-2.0", "libgomp": "GPL-3.0-or-later WITH GCC-exception-3.1"}
+            "libfmt": "MIT", "libhwy": "Apache-2.0", "libgomp": "GPL-3.0-or-later WITH GCC-exception-3.1"}
 COMMON = Path("/usr/share/common-licenses")
 CUDA_NOTICE = """The module contains parts of the CUDA Runtime (cudart_static), which NVIDIA lets programs redistribute under the terms of the CUDA Toolkit End User License
 Agreement, attachment A. Copyright NVIDIA Corporation. All rights reserved.

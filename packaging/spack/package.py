@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: MIT
+from spack_repo.builtin.build_systems.cmake import CMakePackage
+from spack_repo.builtin.build_systems.cuda import CudaPackage
+
 from spack.package import *
 
 

@@ -115,6 +115,25 @@ class ArrayLibrary:
     def copy(self, target: Any, source: Any) -> None:
         target[...] = source
 
+    # ---- axes, for contractions of several axes ----
+
+    def permuted(self, x: Any, axes: Sequence[int]) -> Any:
+        return self.namespace.permute_dims(x, tuple(axes))
+
+    def reshaped(self, x: Any, shape: Sequence[int]) -> Any:
+        return self.namespace.reshape(x, tuple(shape))
+
+    def broadcasted(self, x: Any, shape: Sequence[int]) -> Any:
+        return self.namespace.broadcast_to(x, tuple(shape))
+
+    def diagonal(self, x: Any, axis: int, other: int) -> Any:
+        """The elements with equal indices along two axes; their axis is the last."""
+        rest = [i for i in range(len(x.shape)) if i not in (axis, other)]
+        return self.namespace.linalg.diagonal(self.permuted(x, [*rest, axis, other]))
+
+    def ones(self, count: int, dtype: str, like: Any) -> Any:
+        return self.namespace.ones((count,), dtype=getattr(self.namespace, dtype), device=like.device)
+
     def publish(self, buffer: Any, device: Device) -> Any:
         """The array that the caller gets."""
         return buffer
@@ -153,6 +172,15 @@ class NumPy(ArrayLibrary):
             np.copyto(buffer, initial)
         return buffer
 
+    def permuted(self, x: Any, axes: Sequence[int]) -> Any:
+        return np.transpose(x, axes)
+
+    def diagonal(self, x: Any, axis: int, other: int) -> Any:
+        return np.diagonal(x, 0, axis, other)
+
+    def ones(self, count: int, dtype: str, like: Any) -> Any:
+        return np.ones(count, dtype)
+
     def is_writable_in_place(self, out: Any) -> bool:
         if not out.flags.writeable:
             raise InvalidArgumentError("out is read-only, must be writable")
@@ -183,6 +211,12 @@ class Torch(ArrayLibrary):
     def cast(self, x: Any, dtype: str) -> Any:
         return x.to(getattr(self.namespace, dtype))
 
+    def permuted(self, x: Any, axes: Sequence[int]) -> Any:
+        return x.permute(tuple(axes))
+
+    def diagonal(self, x: Any, axis: int, other: int) -> Any:
+        return x.diagonal(0, axis, other)
+
     def copy(self, target: Any, source: Any) -> None:
         target.copy_(source)
 
@@ -211,6 +245,16 @@ class CuPy(ArrayLibrary):
     def allocate(self, shape: Sequence[int], dtype: str, like: Any, initial: Any | None) -> Any:
         with like.device:
             return self.namespace.empty(shape, dtype) if initial is None else self.namespace.array(initial, dtype=dtype, order="C")
+
+    def permuted(self, x: Any, axes: Sequence[int]) -> Any:
+        return x.transpose(axes)
+
+    def diagonal(self, x: Any, axis: int, other: int) -> Any:
+        return x.diagonal(0, axis, other)
+
+    def ones(self, count: int, dtype: str, like: Any) -> Any:
+        with like.device:
+            return self.namespace.ones(count, dtype)
 
     def is_writable_in_place(self, out: Any) -> bool:
         return all(s >= 0 for s in out.strides)
@@ -260,6 +304,15 @@ class DLPackOnly(ArrayLibrary):
         if device == "cpu":
             return NumPy().allocate(shape, dtype, None, None if initial is None else np.from_dlpack(initial))
         return _device_buffer(shape, dtype, device, None if initial is None else self.export(initial, "c", device))
+
+    def permuted(self, x: Any, axes: Sequence[int]) -> Any:
+        raise DTypeError("an object with __dlpack__ alone has axes that cannot be rearranged, must be an array of a library")
+
+    def reshaped(self, x: Any, shape: Sequence[int]) -> Any:
+        return self.permuted(x, shape)
+
+    def broadcasted(self, x: Any, shape: Sequence[int]) -> Any:
+        return self.permuted(x, shape)
 
     def copy(self, target: Any, source: Any) -> None:
         raise InvalidArgumentError("out has __dlpack__ alone, must overlap no operand, and be c itself if that is given")

@@ -10,10 +10,11 @@ from kizami import _arrays, _core, _display
 from kizami._arrays import Device
 from kizami._errors import DTypeError, InvalidArgumentError, UnsupportedError
 from kizami._outcome import Outcome
-from kizami._policy import Policy, core_policy, policy_of
+from kizami._policy import Policy, policy_of
 from kizami._prepared import Prepared
 from kizami._products import Array, Trans, _check_trans, multiply
 from kizami._progress import ProgressCallback
+from kizami._tolerance import Tolerance, planner_of, resolved, wish_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 class Plan:
     """An immutable decision how to multiply op(a) (m x k) by op(b) (k x n). It depends on shapes and wishes only, never on
-    elements. Made by `plan`; safe to share among threads.
+    elements. Made by `plan`; safe to share among threads. It can be pickled: what is stored is the question, which is decided
+    again where it is read, and refused where the version or the numerics would be others.
 
     Attributes
     ----------
@@ -158,6 +160,17 @@ class Plan:
                                    self._core, self._device)
         return result if outcome is None else (result, outcome)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {"version": _core.version(), "m": self.m, "n": self.n, "k": self.k, "dtype": self.dtype, "device": self.device,
+                 "num_products": self.num_products, "policy": self.policy, "scheme": self.scheme, "numerics_hash": self.numerics_hash}
+        return _plan_of_state, (state,)
+
+    def __copy__(self) -> Plan:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Plan:
+        return self
+
     def facts(self) -> dict[str, Any]:
         """What there is to say, as names and values; what does not apply is left out."""
         facts = {"m": self.m, "n": self.n, "k": self.k, "dtype": self.dtype, "device": self.device,
@@ -181,8 +194,8 @@ class Plan:
         return _display.as_rich("Plan", self.facts())
 
 
-def plan(m: int, n: int, k: int, dtype: Any = "float64", *, policy: Policy | str | None = None, device: str = "cpu",
-         num_products: int = 1) -> Plan:
+def plan(m: int, n: int, k: int, dtype: Any = "float64", *, policy: Policy | str | None = None,
+         tolerance: Tolerance | float | None = None, slices: int | None = None, device: str = "cpu", num_products: int = 1) -> Plan:
     """Decides how to multiply op(a) (m x k) by op(b) (k x n). Plans are cached by the library.
 
     Parameters
@@ -191,7 +204,7 @@ def plan(m: int, n: int, k: int, dtype: Any = "float64", *, policy: Policy | str
         In 0..2^34 - 1, k of complex types in 0..2^33 - 1.
     dtype : str or type
         float32, float64, complex64 or complex128, by name or as NumPy's type.
-    policy : Policy or str, optional
+    policy, tolerance, slices : optional
         As in `matmul`.
     device : str
         ``"cpu"``, or ``"cuda:0"`` and so on: where the arrays will be.
@@ -215,7 +228,7 @@ def plan(m: int, n: int, k: int, dtype: Any = "float64", *, policy: Policy | str
     >>> p.scheme, p.bound <= 2.0**-40
     ('ozaki2', True)
     """
-    wanted = policy_of(policy)
+    policy, least = wish_of(policy, tolerance, slices)
     sizes = {"m": m, "n": n, "k": k, "num_products": num_products}
     for name, value in sizes.items():
         try:
@@ -225,15 +238,40 @@ def plan(m: int, n: int, k: int, dtype: Any = "float64", *, policy: Policy | str
         if not 0 <= sizes[name] < 2**63:
             raise InvalidArgumentError(f"{name} = {value}, must be >= 0 and < 2^34")
     type_name = dtype if isinstance(dtype, str) else _arrays.dtype_text(dtype)
+    if least is not None and type_name not in _arrays.DTYPES:
+        raise InvalidArgumentError(f"dtype = {type_name!r}, must be one of {', '.join(_arrays.DTYPES)}")
+    place = _place_of(device)
+    core, chosen = resolved(policy_of(policy), least, type_name, planner_of(type_name, **sizes, device=place))
+    return Plan(core, chosen, place)
+
+
+def _plan_of_state(state: dict[str, Any]) -> Plan:
+    """A plan that was pickled, decided again."""
+    if state["version"] != _core.version():
+        raise UnsupportedError(f"version = {state['version']} of the pickled plan, must be {_core.version()} like this library: make the plan anew")
+    again = plan(state["m"], state["n"], state["k"], state["dtype"], policy=state["policy"], device=state["device"],
+                 num_products=state["num_products"])
+    # The hash tells the bits of these schemes. What rounds as the platform does promises none.
+    if state["scheme"] in ("ozaki2", "ozaki1") or again.scheme in ("ozaki2", "ozaki1"):
+        for name in ("scheme", "numerics_hash"):
+            if getattr(again, name) != state[name]:
+                raise UnsupportedError(f"{name} = {state[name]} of the pickled plan, must be {getattr(again, name)} as planned on this machine: "
+                                       "make the plan anew")
+    return again
+
+
+def _place_of(device: str) -> Device:
+    """The device as the rest of the package has it.
+
+    >>> _place_of("cpu"), _place_of("cuda:1")
+    ('cpu', 1)
+    """
     if device == "cpu":
-        core = _core.make_plan(type_name, sizes["m"], sizes["n"], sizes["k"], core_policy(wanted))
-        return Plan(core, wanted, "cpu")
+        return device
     kind, _, number = device.partition(":")
     if kind != "cuda" or not (number or "0").isdecimal():
         raise InvalidArgumentError(f"device = {device!r}, must be 'cpu', 'cuda' or 'cuda:N'")
-    index = int(number or "0")
-    return Plan(_core.make_device_plan(index, type_name, sizes["m"], sizes["n"], sizes["k"], sizes["num_products"],
-                                       core_policy(wanted)), wanted, index)
+    return int(number or "0")
 
 
 def prepare(plan: Plan, side: Literal["a", "b"], x: Array, *, trans: Trans = "n", keep: bool = True) -> Prepared:

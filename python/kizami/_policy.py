@@ -74,6 +74,23 @@ class Policy(_Wishes):  # type: ignore[misc]
                    if getattr(self, f.name) != f.default]
         return f"Policy({', '.join([repr(self.accuracy), *changed])})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        changed = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if getattr(self, f.name) != f.default}
+        return _policy_of_fields, (changed,)
+
+
+def _policy_of_fields(changed: dict[str, Any]) -> Policy:
+    """A policy that was pickled, by the fields that are not as by default.
+
+    >>> _policy_of_fields({"accuracy": "bits=40", "gauge": "norm"})
+    Policy('bits=40', gauge='norm')
+    """
+    names = [field.name for field in dataclasses.fields(Policy)]
+    for name in changed:
+        if name not in names:
+            raise InvalidArgumentError(f"{name} of a pickled policy is no field of Policy, must be one of {', '.join(names)}")
+    return Policy(**changed)
+
 
 def _fields_in_words() -> str:
     lines = ["Parameters", "----------"]

@@ -7,6 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from kizami import _core, _display
+from kizami._errors import DTypeError
 from kizami._policy import Policy
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ class Prepared:
     @property
     def size_bytes(self) -> int:
         return self.core.size_bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise DTypeError("a Prepared holds what belongs to this process and cannot be pickled or copied: pickle the plan and the "
+                         "array, and prepare again")
 
     def facts(self) -> dict[str, Any]:
         return {"side": self.side, "shape": self.shape, "dtype": self.dtype, "accuracy": self.policy.accuracy,

@@ -20,9 +20,10 @@ from kizami import _arrays, _core
 from kizami._arrays import ArrayLibrary, Device
 from kizami._errors import DTypeError, InvalidArgumentError, UnsupportedError
 from kizami._outcome import Outcome, outcome_of
-from kizami._policy import Policy, core_policy, policy_of
+from kizami._policy import Policy, policy_of
 from kizami._prepared import Prepared
 from kizami._progress import ProgressCallback, callback_of, groups
+from kizami._tolerance import Tolerance, planner_of, resolved, wish_of
 
 #: Debug: a line for each call, of what was planned.
 _logger = logging.getLogger("kizami")
@@ -181,17 +182,10 @@ class _Target:
         return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
 
 
-def _plan(dtype: str, geometry: _Geometry, policy: Policy, device: Device) -> _core.Plan:
-    m, n, k = geometry.m, geometry.n, geometry.k
-    if device == "cpu":
-        return _core.make_plan(dtype, m, n, k, core_policy(policy))
-    return _core.make_device_plan(int(device), dtype, m, n, k, geometry.num_products, core_policy(policy))
-
-
 def multiply(alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: str, trans_b: str, out: Any, policy: Policy | str | None,
              progress: bool | ProgressCallback | None, want_outcome: bool, plan: _core.Plan | None = None,
-             plan_device: Device = "cpu") -> tuple[Any, Outcome | None]:
-    """out <- alpha op(a) op(b) + beta c, and the outcome if wanted. With `plan`, which must fit."""
+             plan_device: Device = "cpu", tolerance: Tolerance | None = None) -> tuple[Any, Outcome | None]:
+    """out <- alpha op(a) op(b) + beta c, and the outcome if wanted. With `plan`, which must fit, or by a tolerance."""
     callback = callback_of(progress)
     left, right = _operand(a, "a", trans_a), _operand(b, "b", trans_b)
     leader = _leader(left, right)
@@ -208,7 +202,8 @@ def multiply(alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: str, trans_
     if plan is None:
         of_prepared = next((x.prepared.policy for x in (left, right) if x.prepared), None)
         wanted = of_prepared if policy is None and of_prepared is not None else policy_of(policy)
-        plan = _plan(leader.dtype, geometry, wanted, leader.device)
+        planner = planner_of(leader.dtype, geometry.m, geometry.n, geometry.k, geometry.num_products, leader.device)
+        plan, _ = resolved(wanted, tolerance, leader.dtype, planner, beta == 0 and alpha in (1, -1))
     target = _Target(leader, (left, right), None if beta == 0 else c, out, geometry.result)
     call = {"plan": plan, "alpha": alpha, "a": left.exported(), "op_a": left.op, "b": right.exported(), "op_b": right.op,
             "beta": beta, "c": target.exported()}
@@ -247,12 +242,15 @@ def _check_trans(trans: str, name: str, x: Any) -> None:
 
 @overload
 def matmul(a: Array, b: Array, /, out: Array | None = ..., *, policy: Policy | str | None = ...,
-           return_outcome: Literal[False] = ..., progress: bool | ProgressCallback | None = ...) -> Array: ...
+           tolerance: Tolerance | float | None = ..., slices: int | None = ..., return_outcome: Literal[False] = ...,
+           progress: bool | ProgressCallback | None = ...) -> Array: ...
 @overload
 def matmul(a: Array, b: Array, /, out: Array | None = ..., *, policy: Policy | str | None = ...,
-           return_outcome: Literal[True], progress: bool | ProgressCallback | None = ...) -> tuple[Array, Outcome]: ...
+           tolerance: Tolerance | float | None = ..., slices: int | None = ..., return_outcome: Literal[True],
+           progress: bool | ProgressCallback | None = ...) -> tuple[Array, Outcome]: ...
 def matmul(a: Array, b: Array, /, out: Array | None = None, *, policy: Policy | str | None = None,
-           return_outcome: bool = False, progress: bool | ProgressCallback | None = None) -> Array | tuple[Array, Outcome]:
+           tolerance: Tolerance | float | None = None, slices: int | None = None, return_outcome: bool = False,
+           progress: bool | ProgressCallback | None = None) -> Array | tuple[Array, Outcome]:
     """The matrix product of two arrays, as `numpy.matmul`, at a stated accuracy.
 
     Parameters
@@ -267,6 +265,12 @@ def matmul(a: Array, b: Array, /, out: Array | None = None, *, policy: Policy | 
     policy : Policy or str, optional
         What is guaranteed; a text is an accuracy: ``"native"``, ``"correct"``, ``"bits=N"``. Default: the policy in force,
         see `precision`.
+    tolerance : float or Tolerance, optional
+        In place of an accuracy: ``|C - AB| <= tolerance * G``, by the cheapest plan that guarantees it; see `Tolerance`. A
+        float is for ``G = |A| |B|``.
+    slices : int, optional
+        In place of an accuracy: scheme ozaki1 with so many slices of each operand, 1..20, or -1 until nothing is left. The
+        outcome has the bound.
     return_outcome : bool
         Whether to return what the call did, too. On a device this waits for the product.
     progress : callable or bool, optional
@@ -300,20 +304,24 @@ def matmul(a: Array, b: Array, /, out: Array | None = None, *, policy: Policy | 
     >>> c, outcome.scheme, outcome.bound == 2.0**-53
     (array([0.5, 1.1]), 'ozaki2', True)
     """
-    result, outcome = multiply(1, a, b, 0, None, "n", "n", out, policy, progress, return_outcome)
+    policy, least = wish_of(policy, tolerance, slices)
+    result, outcome = multiply(1, a, b, 0, None, "n", "n", out, policy, progress, return_outcome, tolerance=least)
     return result if outcome is None else (result, outcome)
 
 
 @overload
 def gemm(alpha: complex, a: Array, b: Array, beta: complex = ..., c: Array | None = ..., trans_a: Trans = ...,
          trans_b: Trans = ..., *, out: Array | None = ..., policy: Policy | str | None = ...,
-         return_outcome: Literal[False] = ..., progress: bool | ProgressCallback | None = ...) -> Array: ...
+         tolerance: Tolerance | float | None = ..., slices: int | None = ..., return_outcome: Literal[False] = ...,
+         progress: bool | ProgressCallback | None = ...) -> Array: ...
 @overload
 def gemm(alpha: complex, a: Array, b: Array, beta: complex = ..., c: Array | None = ..., trans_a: Trans = ...,
          trans_b: Trans = ..., *, out: Array | None = ..., policy: Policy | str | None = ...,
-         return_outcome: Literal[True], progress: bool | ProgressCallback | None = ...) -> tuple[Array, Outcome]: ...
+         tolerance: Tolerance | float | None = ..., slices: int | None = ..., return_outcome: Literal[True],
+         progress: bool | ProgressCallback | None = ...) -> tuple[Array, Outcome]: ...
 def gemm(alpha: complex, a: Array, b: Array, beta: complex = 0.0, c: Array | None = None, trans_a: Trans = "n",
-         trans_b: Trans = "n", *, out: Array | None = None, policy: Policy | str | None = None, return_outcome: bool = False,
+         trans_b: Trans = "n", *, out: Array | None = None, policy: Policy | str | None = None,
+         tolerance: Tolerance | float | None = None, slices: int | None = None, return_outcome: bool = False,
          progress: bool | ProgressCallback | None = None) -> Array | tuple[Array, Outcome]:
     """alpha op(a) op(b) + beta c, as xGEMM of BLAS.
 
@@ -332,7 +340,7 @@ def gemm(alpha: complex, a: Array, b: Array, beta: complex = 0.0, c: Array | Non
         op: as it is, transposed, conjugated and transposed, conjugated.
     out : array, optional
         Receives the result. ``out=c`` is BLAS's update in place.
-    policy, return_outcome, progress
+    policy, tolerance, slices, return_outcome, progress
         As in `matmul`.
 
     Returns
@@ -360,5 +368,6 @@ def gemm(alpha: complex, a: Array, b: Array, beta: complex = 0.0, c: Array | Non
     """
     _check_trans(trans_a, "trans_a", a)
     _check_trans(trans_b, "trans_b", b)
-    result, outcome = multiply(alpha, a, b, beta, c, trans_a, trans_b, out, policy, progress, return_outcome)
+    policy, least = wish_of(policy, tolerance, slices)
+    result, outcome = multiply(alpha, a, b, beta, c, trans_a, trans_b, out, policy, progress, return_outcome, tolerance=least)
     return result if outcome is None else (result, outcome)

@@ -4,6 +4,9 @@
 The operator is ``torch.ops.kizami.matmul(a, b, policy)``; `matmul` calls it. The policy travels as text in the operator's
 arguments, so that a compiled graph, and the backward pass on whatever thread, use the one that was in force when the
 product was asked for. Gradients are products of the same policy: d/da of c = a b is (dc) b^H, d/db is a^H (dc).
+
+`einsum` and `tensordot` are made of it. `set_matmul_precision` has PyTorch's own products answered, in programs that call none of
+these.
 """
 
 from __future__ import annotations
@@ -15,7 +18,13 @@ from typing import Any
 import torch
 
 from kizami import _products
+from kizami._contractions import Contraction
+from kizami._einsum import contraction_of
+from kizami._linalg import tensordot_labels
 from kizami._policy import Policy, policy_of
+from kizami._torch_global import get_matmul_precision, matmul_precision, set_matmul_precision
+
+__all__ = ["einsum", "get_matmul_precision", "matmul", "matmul_precision", "set_matmul_precision", "tensordot"]
 
 
 def matmul(a: torch.Tensor, b: torch.Tensor, *, policy: Policy | str | None = None) -> torch.Tensor:
@@ -53,6 +62,52 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, policy: Policy | str | None = No
     if b.ndim == 1:
         c = c.squeeze(-1)
     return c.squeeze(-1 if b.ndim == 1 else -2) if a.ndim == 1 else c
+
+
+@torch.compiler.disable
+def einsum(*arguments: Any, optimize: Any = True, policy: Policy | str | None = None) -> torch.Tensor:
+    """Einstein's sum over tensors, as `kizami.einsum`; differentiable. torch.compile breaks its graph here.
+
+    Parameters
+    ----------
+    *arguments, optimize, policy
+        As in `kizami.einsum`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> a = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    >>> einsum("ij,kj->", a, a).backward()
+    >>> a.grad
+    tensor([[2., 4.]])
+    """
+    contraction, output, path = contraction_of(arguments, optimize)
+    return _run(contraction, output, path, policy)
+
+
+@torch.compiler.disable
+def tensordot(a: torch.Tensor, b: torch.Tensor, axes: Any = 2, *, policy: Policy | str | None = None) -> torch.Tensor:
+    """The product over chosen axes, as `kizami.tensordot`; differentiable. torch.compile breaks its graph here.
+
+    Parameters
+    ----------
+    a, b, axes, policy
+        As in `kizami.tensordot`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), ([1, 2], [1, 0]))[0, 0]
+    tensor(12.)
+    """
+    left, right, output = tensordot_labels(tuple(a.shape), tuple(b.shape), axes)
+    return _run(Contraction([a, b], [left, right], ["a", "b"]), output, [(0, 1)], policy)
+
+
+def _run(contraction: Contraction, output: tuple[Any, ...], path: Any, policy: Policy | str | None) -> torch.Tensor:
+    wanted = policy_of(policy)
+    result: torch.Tensor = contraction.run(output, path, lambda a, b: (matmul(a, b, policy=wanted), None), wanted, None, None, False)[0]
+    return result
 
 
 _FIELDS: dict[str, Any] = {field.name: type(field.default) for field in dataclasses.fields(Policy)}

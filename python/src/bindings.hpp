@@ -50,6 +50,7 @@ void bind_errors(nb::module_& m);
 void bind_policy(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_products(nb::module_& m);
+void bind_double_double(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_multi(nb::module_& m);
 

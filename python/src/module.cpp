@@ -14,6 +14,7 @@ NB_MODULE(_core, m) {
   python::bind_policy(m);
   python::bind_plan(m);
   python::bind_products(m);
+  python::bind_double_double(m);
   python::bind_device(m);
   python::bind_multi(m);
   m.def("version", &version, "The version of the library, \"0.1.0\".");

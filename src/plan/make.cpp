@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,8 +79,9 @@ Result<Plan> decide(const problem::Shape& shape, const Policy& policy, const Env
                     const Batch& batch) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(shape.m, shape.n, shape.k));
   KIZAMI_RETURN_IF_ERROR(validate_policy(shape, policy));
-  for (const SchemePlanner* scheme : std::views::reverse(environment.schemes))  // what is wrong for all comes first
-    KIZAMI_RETURN_IF_ERROR(scheme->validate(shape, policy, environment.facts.space));
+  // From the last, since what is wrong for all comes first.
+  for (auto scheme = environment.schemes.rbegin(); scheme != environment.schemes.rend(); ++scheme)
+    KIZAMI_RETURN_IF_ERROR((*scheme)->validate(shape, policy, environment.facts.space));
   KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(batch.num_products));
   if (environment.facts.space == product::MemorySpace::kDevice)
     KIZAMI_RETURN_IF_ERROR(validate_device_policy(shape, policy));
@@ -110,7 +110,7 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   Plan plan = std::move(decided).value();
   if (!is_on_device(plan)) {
     // Those behind first: the workspaces of stages before them hold theirs.
-    for (base::Cloned<Stage>& stage : std::views::reverse(plan.stages)) stage->book_engine_bytes(plan);
+    for (auto stage = plan.stages.rbegin(); stage != plan.stages.rend(); ++stage) (*stage)->book_engine_bytes(plan);
   }
   static std::atomic<std::uint32_t> last_serial{0};
   if (is_on_device(plan)) plan.serial = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# toolchain_test.sh REASON OBJECT: OBJECT holds sm_90a code; or, without a toolchain, says REASON and exits 77 (skipped), 1 in CI.
+# toolchain_test.sh REASON OBJECT: OBJECT holds sm_90a code; or, without a toolchain, says REASON and exits 77 (skipped), in CI 1
+# unless that was asked for.
 set -euo pipefail
 reason=$1
 object=$2
 if [[ -z $object ]]; then
   echo "CUDA parts not compiled: $reason"
-  [[ ${CI:-} == true ]] && exit 1
+  [[ ${CI:-} == true && $reason != KIZAMI_CUDA=OFF ]] && exit 1
   exit 77
 fi
 if [[ ! -s $object ]]; then

@@ -119,6 +119,60 @@ def test_libraries_get_the_bits_of_the_host(rng, name, dtype):
     assert same_bits(download(got), kizami.gemm(0.5, x, y, 2.0, z))
 
 
+CONTRACTIONS = {
+    "chain": (lambda f, a, b, c: f.einsum("ij,jk,k->i", a, b, c), [(60, 70), (70, 50), (50,)]),
+    "batch": (lambda f, a, b, c: f.einsum("bij,bjk,b->ikb", a, b, c), [(3, 40, 50), (3, 50, 20), (3,)]),
+    "diagonals and sums": (lambda f, a, b, c: f.einsum("iij,jk,lk->i", a, b, c), [(30, 30, 40), (40, 50), (60, 50)]),
+    "broadcast": (lambda f, a, b, c: f.einsum("...ij,...jk,k", a, b, c), [(2, 1, 30, 40), (5, 40, 20), (20,)]),
+    "tensordot": (lambda f, a, b, c: f.tensordot(a, b, ([2, 1], [0, 1])), [(30, 8, 9), (9, 8, 40), (1,)]),
+    "dot": (lambda f, a, b, c: f.dot(a, b), [(7, 30), (4, 30, 5), (1,)]),
+    "multi_dot": (lambda f, a, b, c: f.multi_dot([a, b, c]), [(60, 30), (30, 80), (80, 10)]),
+    "vecdot": (lambda f, a, b, c: f.vecdot(a, b), [(6, 1, 70), (5, 70), (1,)]),
+    "matvec": (lambda f, a, b, c: f.matvec(a, b), [(6, 30, 70), (5, 1, 70), (1,)]),
+}
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("call", CONTRACTIONS)
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_contractions_have_the_bits_of_the_host(rng, name, call, dtype):
+    upload, download = LIBRARIES[name]
+    function, shapes = CONTRACTIONS[call]
+    arrays = [random(rng, shape, dtype, 3) for shape in shapes]
+    operands = [upload(x) for x in arrays]
+    got = function(kizami, *operands)
+    assert type(got) is type(operands[0]) and same_bits(download(got), function(kizami, *arrays))
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_tolerances_and_slices(rng, name):
+    upload, _ = LIBRARIES[name]
+    x, y = random(rng, (60, 90), "float64", 4), random(rng, (90, 50), "float64", 4)
+    for wish in ({"tolerance": 1e-9}, {"tolerance": kizami.Tolerance(1e-5, "norm")}, {"slices": 6}):
+        got, outcome = kizami.matmul(upload(x), upload(y), return_outcome=True, **wish)
+        want, of_host = kizami.matmul(x, y, return_outcome=True, **wish)
+        assert same_bits(LIBRARIES[name][1](got), want) and outcome.bound == of_host.bound
+
+
+def test_torchs_own_products(rng, caplog):
+    t = torch()
+    from kizami.torch import matmul_precision
+
+    x, y, z = (random(rng, shape, "float64") for shape in ((60, 90), (90, 50), (60, 50)))
+    a, b, c = (t.from_numpy(v).cuda() for v in (x, y, z))
+    a.requires_grad_()
+    before = t.addmm(c, a.detach(), b)
+    with caplog.at_level("DEBUG", logger="kizami"), matmul_precision("bits=20", dtypes=[t.float64]):
+        product = a @ b
+        product.backward(c)
+        added = t.addmm(c, a.detach(), b)
+    assert len(caplog.records) == 3 and all("on 0:" in record.getMessage() for record in caplog.records)
+    assert same_bits(product.detach().cpu().numpy(), kizami.matmul(x, y, policy="bits=20"))
+    assert same_bits(a.grad.cpu().numpy(), kizami.matmul(z, y.T, policy="bits=20"))
+    assert same_bits(added.cpu().numpy(), kizami.gemm(1, x, y, 1, z, policy="bits=20"))
+    assert t.equal(t.addmm(c, a.detach(), b), before)
+
+
 @pytest.mark.parametrize("name", ["torch", "cupy"])
 def test_views_and_outputs(rng, name):
     upload, download = LIBRARIES[name]

@@ -25,6 +25,9 @@ c, outcome = kizami.matmul(a, a, return_outcome=True)
 bound: float = outcome.bound
 plan: kizami.Plan = kizami.plan(3, 3, 3, "float64", policy=kizami.Policy("correct", threads=2))
 prepared: kizami.Prepared = kizami.prepare(plan, "a", a)
+chain, outcome = kizami.multi_dot([a, a, a], tolerance=kizami.Tolerance(1e-9, "norm"), return_outcome=True)
+wide: kizami.DoubleDouble = kizami.matmul_dd(a, a, policy="bits=100")
+trace = kizami.einsum("ii", a, slices=7)
 d = plan.run(prepared, a, alpha=2.0, trans_b="t", progress=lambda done, total: print(done, total))
 """
 

@@ -7,11 +7,13 @@ here from sources: reference, benchmarks. Everything works from a file system.
 usage: build.py --program build/bin/kizami --python-path build/python --out build/docs/site [--work build/docs/work]
 """
 import argparse
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -46,6 +48,19 @@ def python_reference(python_path):
         lines += ["```", "", f"## {title}", "", "```{eval-rst}", ".. currentmodule:: kizami", ""]
         for name in kinds[kind]:
             lines += [f".. {kind}:: {name}", *(["   :members:"] if kind == "autoclass" else []), ""]
+    return "\n".join([*lines, "```", "", torch_reference(ROOT / "python/kizami")])
+
+
+def torch_reference(folder):
+    """The public functions of kizami.torch, read from the sources: PyTorch need not be there."""
+    from sphinx.ext.napoleon import Config, NumpyDocstring
+    trees = [ast.parse((folder / name).read_text()) for name in ("torch.py", "_torch_global.py")]
+    functions = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+    names = next(ast.literal_eval(node.value) for node in trees[0].body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    lines = ["## kizami.torch", "", "```{eval-rst}", ".. currentmodule:: kizami.torch", ""]
+    for name in names:
+        text = str(NumpyDocstring(ast.get_docstring(functions[name]).replace("|", "\\|"), Config()))
+        lines += [f".. function:: {name}({ast.unparse(functions[name].args)})", "", textwrap.indent(text, "   "), ""]
     return "\n".join([*lines, "```", ""])
 
 
@@ -60,7 +75,7 @@ def write_index(source, pages):
     (source / "adr.md").write_text("# Decisions\n\n" + (source / "docs/adr/README.md").read_text().split("\n", 1)[1] + "\n```{toctree}\n:titlesonly:\n\n" + "\n".join(adrs) + "\n```\n")
     (source / "docs/adr/README.md").write_text("---\norphan: true\n---\n" + (source / "docs/adr/README.md").read_text())
     sections = {
-        "Tutorials": ["docs/tutorials/first_product", "docs/python", "docs/tutorials/gpu_program", "docs/tutorials/cluster", "docs/tutorials/"],
+        "Tutorials": ["docs/tutorials/first_product", "docs/python", "docs/tutorials/pyscf", "docs/tutorials/gpu_program", "docs/tutorials/cluster", "docs/tutorials/"],
         "How to": ["docs/howto/", "docs/dropin", "docs/convolution", "tile/docs/README", "tile/docs/guide", "tile/docs/from-python", "tile/docs/debug", "tile/README",
                    "tile/examples/", "examples/"],
         "Reference": ["reference/cpp", "reference/c", "reference/fortran", "reference/python", "reference/command_line", "reference/wishes", "reference/variables"],

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Takes the Markdown pages of the repository into the source folder of the site, at the same paths, so that links among them
-hold in both places. Links to other files become downloads; links to folders go to their README.md, or become plain text."""
+hold in both places; notebooks become pages with what their cells printed. Links to other files become downloads; links to folders go
+to their README.md, or become plain text."""
+import json
 import re
 import shutil
 from pathlib import Path
@@ -18,8 +20,25 @@ def pages_of(root):
     """Paths of the pages, relative to the root."""
     found = [Path(name) for name in ROOT_PAGES if (root / name).is_file()]
     for folder in FOLDERS:
-        found += sorted(page.relative_to(root) for page in (root / folder).rglob("*.md"))
+        found += sorted(page.relative_to(root) for kind in ("*.md", "*.ipynb") for page in (root / folder).rglob(kind))
     return found
+
+
+def text_of(page):
+    """The page in Markdown."""
+    if page.suffix == ".md":
+        return page.read_text()
+    parts = []
+    for cell in json.loads(page.read_text())["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        printed = "".join("".join(output["text"]) for output in cell["outputs"] if output["output_type"] == "stream")
+        parts.append(f"```python\n{source}\n```")
+        parts += [f"```text\n{printed.rstrip()}\n```"] if printed else []
+    title, rest = "\n\n".join(parts).split("\n", 1)
+    return f"{title}\n\n*This page is the notebook `{page.name}` of the sources, where it can be run.*\n{rest}"
 
 
 def parts_of(text):
@@ -78,6 +97,8 @@ def stage(root, source):
                     return f"{bang}[{text}]({path.rstrip('/')}/README.md{'#' + anchor if anchor else ''})"
                 return text if "`" in text else f"`{text}`"
             inside = place.relative_to(root)
+            if inside in taken and inside.suffix == ".ipynb":
+                return f"{bang}[{text}]({Path(path).with_suffix('.md')})"
             if inside not in taken:
                 copy = source / inside
                 copy.parent.mkdir(parents=True, exist_ok=True)
@@ -89,8 +110,8 @@ def stage(root, source):
                     return f"{bang}[{text}]({path}.txt)"
             return f"{bang}[{text}]({target})"
 
-        copy = source / page
+        copy = (source / page).with_suffix(".md")
         copy.parent.mkdir(parents=True, exist_ok=True)
-        parts = [(part if is_code else rewritten(part, resolve), is_code) for part, is_code in parts_of((root / page).read_text())]
+        parts = [(part if is_code else rewritten(part, resolve), is_code) for part, is_code in parts_of(text_of(root / page))]
         copy.write_text("\n".join(text for text, _ in with_one_title(parts)) + "\n")
     return pages
