@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Times the sm_90a product kernel in each of its forms: all planes of square products, residues over their full range,
-// the residue epilogue.
+// Times the product kernels of engines hopper and mma in each of their forms, in one run: all planes of square products,
+// residues over their full range, the residue epilogue.
 //
 //   bench_gpu_product --n 4096 --n 8192 --planes 14 --form ping_pong_128x128 --rounds 15 --sustained 2
 //
@@ -13,11 +13,14 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/device_limits.hpp"
 #include "engines/hopper/forms.hpp"
+#include "engines/mma/forms.hpp"
 #include "harness/device.hpp"
 #include "harness/options.hpp"
 #include "harness/records.hpp"
@@ -27,12 +30,6 @@
 namespace {
 
 using bench::check;
-using kizami::engines::form_accepts;
-using kizami::engines::hopper_forms;
-using kizami::engines::HopperFormTraits;
-using kizami::engines::predicted_seconds;
-using kizami::engines::run_hopper_product;
-using kizami::engines::tile_for;
 using kizami::product::Pointers;
 using kizami::product::ProductDesc;
 
@@ -72,6 +69,39 @@ __global__ void check_elements_smxx(const std::int8_t* a, const std::int8_t* b, 
   std::int64_t sum = 0;
   for (std::int64_t x = 0; x < n; ++x) sum += a[(plane * n + i) * n + x] * b[(plane * n + j) * n + x];
   if ((sum - c[(plane * n + j) * n + i]) % p != 0) atomicAdd(num_wrong, 1);
+}
+
+/// A form of either engine.
+struct Form {
+  std::string name;
+  std::function<kizami::Status(const ProductDesc&, const Pointers&, int raster)> run;
+  std::function<bool(const ProductDesc&)> accepts;
+  std::function<bool(const ProductDesc&)> is_chosen;  ///< by its engine
+  std::function<double(const ProductDesc&)> predicted_seconds;
+};
+
+[[nodiscard]] std::vector<Form> all_forms(const kizami::base::DeviceLimits& device) {
+  namespace engines = kizami::engines;
+  std::vector<Form> forms;
+  for (const engines::HopperFormTraits& f : engines::hopper_forms()) {
+    forms.push_back({std::string(f.name),
+                     [&f](const ProductDesc& d, const Pointers& pointers, int raster) {
+                       return engines::run_hopper_product(d, pointers, f.form, nullptr, raster);
+                     },
+                     [&f, device](const ProductDesc& d) { return device.has_wgmma() && engines::form_accepts(f, d); },
+                     [&f](const ProductDesc& d) { return engines::tile_for(d) == f.form; },
+                     [&f, device](const ProductDesc& d) { return engines::predicted_seconds(d, f, device.num_sms); }});
+  }
+  for (const engines::MmaFormTraits& f : engines::kMmaForms) {
+    forms.push_back({"mma_" + std::string(f.name),
+                     [&f](const ProductDesc& d, const Pointers& pointers, int raster) {
+                       return engines::run_mma_product(d, pointers, f.form, nullptr, raster);
+                     },
+                     [&f, device](const ProductDesc&) { return f.shared_bytes() <= device.shared_bytes; },
+                     [&f, device](const ProductDesc& d) { return engines::mma_form_for(d, device) == f.form; },
+                     [&f, device](const ProductDesc& d) { return engines::predicted_seconds(d, f, device); }});
+  }
+  return forms;
 }
 
 struct Options {
@@ -121,8 +151,8 @@ class Buffers {
   void* memory_ = nullptr;
 };
 
-void launch(const ProductDesc& desc, const Pointers& pointers, const HopperFormTraits& form, int raster) {
-  check(run_hopper_product(desc, pointers, form.form, nullptr, raster), form.name.data());
+void launch(const ProductDesc& desc, const Pointers& pointers, const Form& form, int raster) {
+  check(form.run(desc, pointers, raster), form.name.c_str());
 }
 
 double elapsed_ms(cudaEvent_t begin, cudaEvent_t end) {
@@ -139,8 +169,7 @@ struct Result {
   int num_wrong = 0;
 };
 
-Result measure(const ProductDesc& desc, const Buffers& buffers, const HopperFormTraits& form, int raster,
-               const Options& options) {
+Result measure(const ProductDesc& desc, const Buffers& buffers, const Form& form, int raster, const Options& options) {
   Result result;
   // Correct?
   unsigned long long* sum = nullptr;
@@ -148,7 +177,7 @@ Result measure(const ProductDesc& desc, const Buffers& buffers, const HopperForm
   check(cudaMemset(sum, 0, 16), "memset");
   check(cudaMemset(buffers.part(0, 2), 0x5A, buffers.bytes()), "memset");
   launch(desc, buffers.pointers(0), form, raster);
-  check(cudaDeviceSynchronize(), std::string(form.name).c_str());
+  check(cudaDeviceSynchronize(), form.name.c_str());
   add_checksum_smxx<<<1024, 256>>>(reinterpret_cast<const std::uint32_t*>(buffers.part(0, 2)),
                                    static_cast<std::int64_t>(buffers.bytes() / 4), sum);
   auto* const wrong = reinterpret_cast<int*>(sum + 1);
@@ -172,7 +201,7 @@ Result measure(const ProductDesc& desc, const Buffers& buffers, const HopperForm
     check(cudaEventRecord(begin), "event");
     launch(desc, buffers.pointers(round % buffers.copies()), form, raster);
     check(cudaEventRecord(end), "event");
-    check(cudaEventSynchronize(end), std::string(form.name).c_str());
+    check(cudaEventSynchronize(end), form.name.c_str());
     times.push_back(elapsed_ms(begin, end));
   }
   result.call_ms = bench::median(times);
@@ -182,7 +211,7 @@ Result measure(const ProductDesc& desc, const Buffers& buffers, const HopperForm
   for (int round = 0; round < options.rounds; ++round)
     launch(desc, buffers.pointers(round % buffers.copies()), form, raster);
   check(cudaEventRecord(end), "event");
-  check(cudaEventSynchronize(end), std::string(form.name).c_str());
+  check(cudaEventSynchronize(end), form.name.c_str());
   result.burst_ms = elapsed_ms(begin, end) / options.rounds;
 
   // Until the clock has settled.
@@ -194,7 +223,7 @@ Result measure(const ProductDesc& desc, const Buffers& buffers, const HopperForm
       for (int round = 0; round < batch; ++round)
         launch(desc, buffers.pointers(round % buffers.copies()), form, raster);
       check(cudaEventRecord(end), "event");
-      check(cudaEventSynchronize(end), std::string(form.name).c_str());
+      check(cudaEventSynchronize(end), form.name.c_str());
       result.sustained_ms = elapsed_ms(begin, end) / batch;  // of the last batch
       total_ms += result.sustained_ms * batch;
     }
@@ -205,19 +234,18 @@ Result measure(const ProductDesc& desc, const Buffers& buffers, const HopperForm
 }
 
 /// What is printed of a form, and the record.
-void print(const ProductDesc& desc, const HopperFormTraits& form, int raster, const Result& r, bool is_right,
+void print(const ProductDesc& desc, const Form& form, int raster, const Result& r, bool is_right,
            const cudaDeviceProp& device, const bench::Records& records) {
-  const std::string name(form.name);
   const auto n = static_cast<double>(desc.n);
   const double tera_ops = 2e-12 * n * n * n * desc.num_products;
   const auto tops = [&](double ms) { return ms > 0 ? tera_ops / (1e-3 * ms) : 0.0; };
-  const double predicted = tera_ops / predicted_seconds(desc, form, device.multiProcessorCount);
+  const double predicted = tera_ops / form.predicted_seconds(desc);
   std::fprintf(stderr, "%6lld %-30s %6d %9.4f %9.0f %9.0f %9.0f %9.0f  %s%s\n", static_cast<long long>(desc.n),
-               name.c_str(), raster, r.call_ms, tops(r.call_ms), tops(r.burst_ms), tops(r.sustained_ms), predicted,
-               is_right ? "" : "WRONG", tile_for(desc) == form.form ? "chosen" : "");
+               form.name.c_str(), raster, r.call_ms, tops(r.call_ms), tops(r.burst_ms), tops(r.sustained_ms), predicted,
+               is_right ? "" : "WRONG", form.is_chosen(desc) ? "chosen" : "");
   records.append(bench::Json{{"case", "product " + to_string(bench::Shape{desc.n, desc.n, desc.n}) +
                                           " planes=" + std::to_string(desc.num_products) + " reduce"},
-                             {"form", name},
+                             {"form", form.name},
                              {"raster", raster},
                              {"tops", tops(r.call_ms)},
                              {"ms", r.call_ms},
@@ -247,8 +275,10 @@ bool run_size(std::int64_t n, const Options& options, const cudaDeviceProp& devi
   bool is_ok = true;
   bool is_first = true;
   unsigned long long checksum = 0;
-  for (const HopperFormTraits& form : hopper_forms()) {
-    if (!form_accepts(form, desc)) continue;
+  kizami::base::DeviceLimits limits;
+  check(kizami::base::find_device_limits(limits), "the device");
+  for (const Form& form : all_forms(limits)) {
+    if (!form.accepts(desc)) continue;
     if (!options.forms.empty() &&
         std::find(options.forms.begin(), options.forms.end(), form.name) == options.forms.end()) {
       continue;
@@ -281,7 +311,7 @@ int run(const Options& options) {
 
 void add_options(bench::Program& program, Options& options) {
   std::vector<std::string> names;
-  for (const HopperFormTraits& form : hopper_forms()) names.emplace_back(form.name);
+  for (const Form& form : all_forms({})) names.push_back(form.name);
   program.add_option("--n", options.ns, "square sizes, rounded down to multiples of 64, of which 64 is the least")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
   program.add_option("--planes", options.planes, "residues that are multiplied")
@@ -298,7 +328,7 @@ void add_options(bench::Program& program, Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  bench::Program program("bench_gpu_product", "The sm_90a product kernel in each of its forms");
+  bench::Program program("bench_gpu_product", "The product kernels of engines hopper and mma in each of their forms");
   add_options(program, options);
   return program.run(argc, argv, [&] { return run(options); });
 }

@@ -16,6 +16,7 @@
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
 #include "engines/mma/mma.hpp"
+#include "engines/mma/product_i8.hpp"
 #include "engines/tile/device.hpp"
 #include "exec/schemes.hpp"
 #include "schemes/ozaki2/device_crt_memory.hpp"
@@ -63,6 +64,7 @@ Status prepare(int device, PreparedDevice& prepared) {
   prepared.float_engines = {&engines::mma_engine()};
   static_cast<void>(engines::prepare_cublaslt(device));  // the engine's query() says what is wrong
   prepared.engines.push_back(&engines::cublaslt_engine());
+  prepared.engines.push_back(&engines::mma_product_engine());
   static_cast<void>(engines::prepare_tile_device(device));  // likewise
   prepared.engines.push_back(&engines::tile_device_engine());
   return ozaki2::prepare_crt_tables(device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The integer arithmetic that the sm_90a kernel does in its own words, against the definitions: residues without
+// The integer arithmetic that product kernels do in their own words, against the definitions: residues without
 // division, and division by the numbers that a launch brings.
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 #include <limits>
 #include <vector>
 
-#include "engines/hopper/modulus_constants.hpp"
-#include "engines/hopper/product_params.hpp"
+#include "engines/modulus_constants.hpp"
 #include "engines/product_case.hpp"
+#include "engines/tile_order.hpp"
 #include "num/modular.hpp"
 
-namespace kizami::engines::hopper {
+namespace kizami::engines {
 namespace {
 
 constexpr std::int64_t kShortLimit = std::int64_t{1} << 30;
@@ -97,4 +97,4 @@ TEST(HopperDivider, FloorsLikeDivision) {
 }
 
 }  // namespace
-}  // namespace kizami::engines::hopper
+}  // namespace kizami::engines

@@ -160,6 +160,9 @@ TEST_P(Product, ScaledByPowersOfTwoHasTheSameSignificands) {
 INSTANTIATE_TEST_SUITE_P(, Product, testing::ValuesIn(kDeviceEngines),
                          [](const auto& engine) { return std::string(to_string(engine.param)); });
 
+INSTANTIATE_TEST_SUITE_P(Portable, Product, testing::Values(EngineName::kMma),
+                         [](const auto& engine) { return std::string(to_string(engine.param)); });
+
 using Call = DeviceTest;
 
 TEST_F(Call, GradedOperandsStayOutOfFp64) {

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "base/int_math.hpp"
 #include "engines/hopper/forms.hpp"
+#include "engines/mma/forms.hpp"
 #include "gpu/device_memory.hpp"
 #include "num/rung.hpp"
 #include "schemes/ozaki2/ladder.hpp"
@@ -167,16 +169,21 @@ TEST_F(DeviceCertificate, ProductsCountWhatTheHostCounts) {
     pointers.a_weights = device_a_weights.data();
     pointers.b_weights = device_b_weights.data();
     int num_forms = 0;
-    for (const engines::HopperFormTraits& form : engines::hopper_forms()) {
-      if (!engines::form_accepts(form, desc)) continue;
+    const auto expect_count = [&](std::string_view form, const auto& run) {
       ++num_forms;
       const DeviceArray<std::uint64_t> count(std::vector<std::uint64_t>{7});
       pointers.c = count.data();
-      const Status status = engines::run_hopper_product(desc, pointers, form.form, nullptr);
+      const Status status = run();
       ASSERT_TRUE(status.ok()) << status.reason();
-      EXPECT_EQ(count.download()[0], 7 + expected) << form.name << ", " << s.m << " x " << s.n << " x " << s.k;
+      EXPECT_EQ(count.download()[0], 7 + expected) << form << ", " << s.m << " x " << s.n << " x " << s.k;
+    };
+    for (const engines::HopperFormTraits& form : engines::hopper_forms()) {
+      if (!engines::form_accepts(form, desc)) continue;
+      expect_count(form.name, [&] { return engines::run_hopper_product(desc, pointers, form.form, nullptr); });
     }
-    EXPECT_EQ(num_forms, 3);
+    for (const engines::MmaFormTraits& form : engines::kMmaForms)
+      expect_count(form.name, [&] { return engines::run_mma_product(desc, pointers, form.form, nullptr); });
+    EXPECT_EQ(num_forms, 3 + engines::kNumMmaForms);
     if (s.m * s.n > 1000) {
       EXPECT_GT(expected, 0u);
       EXPECT_LT(expected, static_cast<std::uint64_t>(s.m * s.n));

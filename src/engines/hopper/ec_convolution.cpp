@@ -98,8 +98,8 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   params.blocks = c.blocks;
   params.is_tf32 = c.format == product::EcFormat::kTf32 ? 1 : 0;
   params.block_promotions = static_cast<std::int32_t>(sums.promotions_of_block);
-  params.by_image = hopper::make_divider(static_cast<std::uint32_t>(c.cells()));
-  params.by_row = hopper::make_divider(static_cast<std::uint32_t>(c.w.cells()));
+  params.by_image = make_divider(static_cast<std::uint32_t>(c.cells()));
+  params.by_row = make_divider(static_cast<std::uint32_t>(c.w.cells()));
   params.image_scales = c.image_scales;
   params.has_nonfinite = c.has_nonfinite;
   params.filter_scales = c.filter_scales;
@@ -122,7 +122,7 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
       hopper::encode_in_order({"the pixels", c.pixel_planes, params.n, pixel_bytes, pixel_bytes, params.n * pixel_bytes,
                                std::int64_t{c.h.num_planes()} * c.w.num_planes()},
                               hopper::cells_of_copy(traits.tile_i, traits.tile_j) + extra, params.b_map));
-  hopper::set_order(params, traits.tile_i, traits.tile_j * hopper::kConvolutionCluster, 0);
+  set_order(params, traits.tile_i, traits.tile_j * hopper::kConvolutionCluster, 0);
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * c.groups;
   if (tiles >= kSizeLimit) {
     return {StatusCode::kInvalidArgument,

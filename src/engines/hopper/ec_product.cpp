@@ -251,7 +251,7 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
     KIZAMI_RETURN_IF_ERROR(set_split(p.second->format, p.second->a_row_stride, p.second->b_row_stride,
                                      params.splits[params.num_splits++]));
   }
-  hopper::set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
+  set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
 
   const auto clusters =
       std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, device.num_sms / traits.cluster)));

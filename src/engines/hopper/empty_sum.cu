@@ -2,7 +2,7 @@
 // k = 0: there is nothing to multiply and no operand to map, but C is written all the same.
 #include "base/overlapped_launch.hpp"
 #include "engines/hopper/product_params.hpp"
-#include "engines/hopper/residue_sm90.cuh"
+#include "engines/residue.cuh"
 
 namespace kizami::engines::hopper {
 namespace {

@@ -22,8 +22,6 @@ namespace {
 using base::ceil_div;
 using product::ProductDesc;
 
-constexpr std::int64_t kBlockBytes = 128;  // of k in a stage
-
 [[nodiscard]] std::size_t index_of(SliceFormat format) {
   return static_cast<std::size_t>(format) - static_cast<std::size_t>(SliceFormat::kFp16);
 }
@@ -71,7 +69,7 @@ Status launch_float_windows(const ProductDesc& d, const product::Pointers& point
   params.num_products = d.num_products;
   params.has_aligned_c = has_aligned_sums(d, pointers.c) ? 1 : 0;
   params.blocks_per_sum = static_cast<std::int32_t>(std::max<std::int64_t>(1, d.exact_k * bytes / kBlockBytes));
-  set_windows(d, params);
+  set_windows(d, kBlockBytes, params);
   const NumPlanes planes = num_planes_read(d);
   const MapLines a{"a",
                    pointers.a,

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "engines/tile_order.hpp"
 #include "product/product.hpp"
 
 namespace kizami::engines {
@@ -13,11 +14,6 @@ namespace kizami::engines {
 /// How a CTA works. kPingPong: each of two consumer warpgroups has a tile of its own, and one stores its tile while the
 /// other multiplies. kCooperative: both share one tile, cut along j.
 enum class HopperSchedule : std::uint8_t { kPingPong, kCooperative };
-
-/// Which line of A is column c of a tile on chip. kInOrder: line c, and the epilogue transposes within groups of four
-/// threads. kPermuted: the tensor map reads the lines in such an order that each thread holds 16 consecutive i; that
-/// needs m % 16 == 0 and is compiled for kReduce alone.
-enum class LineOrder : std::uint8_t { kInOrder, kPermuted };
 
 /// Names of the compiled forms: schedule, then tile i x j.
 enum class HopperForm : std::uint8_t {

@@ -22,7 +22,6 @@
 #include "engines/hopper/float_product.hpp"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/fused_slices.hpp"
-#include "engines/hopper/modulus_constants.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/tensor_maps.hpp"
 #include "engines/shared_memory.hpp"
@@ -31,8 +30,6 @@ namespace kizami::engines {
 namespace {
 
 using base::ceil_div;
-using base::cuda_status;
-using hopper::FormKernels;
 using hopper::ProductParams;
 using product::DeviceFacts;
 using product::Epilogue;
@@ -99,73 +96,23 @@ const FormKernels& kernels_of(HopperForm form) {
   return made[static_cast<std::size_t>(form)];
 }
 
-const void* kernel_for(const FormKernels& kernels, const ProductDesc& d) {
-  if (d.num_windows > 0) return kernels.store_windows;
-  switch (d.epilogue) {
-    case Epilogue::kStoreAcc:
-      return kernels.store_acc;
-    case Epilogue::kReduce:
-      return kernels.reduce;
-    case Epilogue::kReduceAdd:
-      return kernels.reduce_add;
-    case Epilogue::kCompare:
-      return kernels.compare;
-  }
-  return nullptr;
-}
-
-SharedMemoryGrant& grant_of(HopperForm form, const ProductDesc& d) {
-  static std::array<std::array<SharedMemoryGrant, 5>, kNumHopperForms> grants;
-  return grants[static_cast<std::size_t>(form)][d.num_windows > 0 ? 4 : static_cast<std::size_t>(d.epilogue)];
-}
-
 /// What does not depend on the form.
 ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
   ProductParams params{};
-  params.c = pointers.c;
-  params.num_products_at = pointers.num_products;
-  params.c_col_stride = d.c_col_stride;
-  params.c_plane_stride = d.c_plane_stride;
   params.m = static_cast<std::int32_t>(d.m);
   params.n = static_cast<std::int32_t>(d.n);
-  params.num_k_blocks = static_cast<std::int32_t>(ceil_div(d.k, 128));
-  params.num_products = d.num_products;
-  if (d.epilogue == Epilogue::kCompare) {
-    params.a_weights = pointers.a_weights;
-    params.b_weights = pointers.b_weights;
-    params.allowance = d.allowance;
-    return params;
-  }
-  hopper::set_windows(d, params);
-  const bool is_wide = d.epilogue == Epilogue::kStoreAcc;
-  constexpr std::int64_t kStored = 16;  // residues that one store writes
-  params.has_aligned_c = is_wide ? hopper::has_aligned_sums(d, pointers.c)
-                                 : reinterpret_cast<std::uintptr_t>(pointers.c) % kStored == 0 &&
-                                       d.c_col_stride % kStored == 0 &&
-                                       (d.num_products == 1 || d.c_plane_stride % kStored == 0);
-  constexpr std::int64_t kShortK = 1 << 16;  // 2^16 products of at most 2^14 each
-  params.has_short_sums = d.k <= kShortK;
-  if (!is_wide) {
-    for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_products); ++l) {
-      params.moduli[l] = hopper::modulus_constants(d.moduli[l]);
-    }
-  }
+  params.num_k_blocks = static_cast<std::int32_t>(ceil_div(d.k, hopper::kBlockBytes));
+  set_result(d, pointers, params);
+  set_windows(d, hopper::kBlockBytes, params);
   return params;
 }
 
 Status launch_empty_sum(const ProductDesc& d, ProductParams& params, product::Queue queue) {
   constexpr unsigned kThreads = 256;
   const std::int64_t blocks = ceil_div(d.m * d.n, kThreads) * d.num_products;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, 4096)));
-  config.blockDim = dim3(kThreads);
-  config.stream = queue;
-  cudaLaunchAttribute attribute = base::overlapped_start();
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  void* arguments[] = {&params};
-  return cuda_status(cudaLaunchKernelExC(&config, kernel_for(hopper::empty_sum_kernels(), d), arguments),
-                     "the launch of an empty product");
+  return base::launch_overlapped_clusters("the launch of an empty product", kernel_for(hopper::empty_sum_kernels(), d),
+                                          static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, 4096)), kThreads, 1,
+                                          0, queue, &params);
 }
 
 Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductParams& params,
@@ -174,8 +121,10 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
   KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
   const FormKernels& kernels = kernels_of(traits.form);
   const void* const kernel = kernel_for(kernels, d);
+  static FormGrants<kNumHopperForms> grants;
   if (kernel == nullptr) return {StatusCode::kInternal, std::string(traits.name) + " is not compiled for the epilogue"};
-  KIZAMI_RETURN_IF_ERROR(grant_of(traits.form, d).ask(kernel, kernels.shared_bytes, device.ordinal));
+  KIZAMI_RETURN_IF_ERROR(
+      grants.of(static_cast<std::size_t>(traits.form), d).ask(kernel, kernels.shared_bytes, device.ordinal));
 
   const NumPlanes planes = num_planes_read(d);
   const auto lines = [&](const char* name, const std::int8_t* data, std::int64_t count, std::int64_t row_stride,
@@ -193,7 +142,7 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
   KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(b, traits.tile_j, params.b_map));
   params.a_plane_step = a.num_planes > 1 ? 1 : 0;
   params.b_plane_step = b.num_planes > 1 ? 1 : 0;
-  hopper::set_order(params, traits.tile_i, traits.tile_j * traits.cluster, raster_tiles);
+  set_order(params, traits.tile_i, traits.tile_j * traits.cluster, raster_tiles);
 
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * d.num_products;
   const auto clusters =

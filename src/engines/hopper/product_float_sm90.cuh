@@ -19,10 +19,10 @@
 #include "engines/hopper/float_product.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/ptx_sm90.cuh"
-#include "engines/hopper/store_tile_sm90.cuh"
 #include "engines/hopper/wgmma_ec_sm90.cuh"
 #include "engines/hopper/wgmma_float_sm90.cuh"
 #include "engines/hopper/window_tiles_sm90.cuh"
+#include "engines/store_tile.cuh"
 
 namespace kizami::engines::hopper {
 
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_float_sm90(const __gri
         }
       }
       const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ + static_cast<int>(consumer) * F::kGroupJ;
-      store_tile<F::kTileI, LineOrder::kInOrder, product::Epilogue::kStoreAcc>(whole, params, place.plane,
+      store_tile<F::kTileI, LineOrder::kInOrder, product::Epilogue::kStoreAcc>(whole, params, params, place.plane,
                                                                                place.i_first, j_first, thread);
     }
   }

@@ -2,7 +2,7 @@
 // The product of all planes in one persistent launch, on the tensor cores of sm_90a.
 //
 //   acc(i, j) = sum over k of A(i, k) B(j, k) of plane l, then the epilogue, tile by tile; a tile is kTileI lines of A
-//   by kTileJ lines of B. In wgmma's words B gives the rows and A the columns (store_tile_sm90.cuh says why).
+//   by kTileJ lines of B. In wgmma's words B gives the rows and A the columns (store_tile.cuh says why).
 //
 // Work: clusters take tiles in turn. Planes are outermost; inside a plane, raster_tiles tiles along i are walked before
 // the next j, so that what runs at one time shares lines that the L2 cache holds. window_tiles_sm90.cuh has the order
@@ -17,13 +17,13 @@
 #include <cstdint>
 
 #include "base/overlapped_launch.hpp"
-#include "engines/hopper/compare_tile_sm90.cuh"
+#include "engines/compare_tile.cuh"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/ptx_sm90.cuh"
-#include "engines/hopper/store_tile_sm90.cuh"
 #include "engines/hopper/tile_pipeline_sm90.cuh"
 #include "engines/hopper/window_tiles_sm90.cuh"
+#include "engines/store_tile.cuh"
 
 namespace kizami::engines::hopper {
 
@@ -140,10 +140,11 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 #pragma unroll
       for (int b = 0; b < F::kRowBlocks; ++b) {
         if constexpr (kEpilogue == product::Epilogue::kCompare) {
-          num_refused += num_refused_of_tile<F::kTileI>(acc[b], params, place.i_first, j_first + b * 64, thread);
+          num_refused +=
+              num_refused_of_tile<F::kTileI>(acc[b], params, params, place.i_first, j_first + b * 64, thread);
         } else {
-          store_tile<F::kTileI, F::kLineOrder, kEpilogue>(acc[b], params, place.plane, place.i_first, j_first + b * 64,
-                                                          thread);
+          store_tile<F::kTileI, F::kLineOrder, kEpilogue>(acc[b], params, params, place.plane, place.i_first,
+                                                          j_first + b * 64, thread);
         }
       }
     }

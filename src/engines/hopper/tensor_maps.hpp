@@ -27,7 +27,7 @@ struct MapLines {
 /// @status kUnsupported: no driver, or one without tensor maps; kInternal with the driver's code
 [[nodiscard]] Status encode_in_order(const MapLines& lines, int box_lines, TensorMapBits& map);
 
-/// {k, b, line / 16, g, plane} with line = 16 (line / 16) + 2 g + b; boxes of 64 lines. store_tile_sm90.cuh says why.
+/// {k, b, line / 16, g, plane} with line = 16 (line / 16) + 2 g + b; boxes of 64 lines. store_tile.cuh says why.
 /// @range  num_lines a multiple of 16
 /// @status as encode_in_order()
 [[nodiscard]] Status encode_permuted(const MapLines& lines, TensorMapBits& map);

@@ -17,10 +17,9 @@
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/ptx_sm90.cuh"
 #include "engines/hopper/tile_walk.hpp"
+#include "engines/tile_place.cuh"
 
 namespace kizami::engines::hopper {
-
-inline constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 
 /// A tile of tile_i lines of A by tile_j lines of B, of which a consumer warpgroup multiplies group_j, and its stages.
 template <int tile_i, int tile_j, int group_j, int cluster, int stages>
@@ -49,28 +48,10 @@ struct TileShape {
 };
 inline constexpr int kMostSharedBytes = 227 * 1024;  ///< that a CTA of sm_90 may have
 
-/// Where a tile is.
-struct TilePlace {
-  int plane;
-  int i_first;
-  int j_first;  ///< of the cluster's first CTA
-};
-
-__device__ __forceinline__ std::uint32_t divide(std::uint32_t x, const Divider& by) {
-  return by.divisor == 1 ? x : __umulhi(x, by.multiplier) >> by.shift;
-}
-
+/// Where a tile of a cluster is: its first CTA has j_first.
 template <class Shape>
-__device__ __forceinline__ TilePlace place_of(std::uint32_t tile, const TileWalk& walk) {
-  const std::uint32_t plane = divide(tile, walk.by_plane);
-  const std::uint32_t in_plane = tile - plane * walk.tiles_per_plane;
-  const std::uint32_t band = divide(in_plane, walk.by_band);
-  const std::uint32_t in_band = in_plane - band * walk.by_band.divisor;
-  const Divider& by_width = band == walk.last_band ? walk.by_last_width : walk.by_raster;
-  const std::uint32_t j = divide(in_band, by_width);
-  const std::uint32_t i = band * walk.raster_tiles + (in_band - j * by_width.divisor);
-  return {static_cast<int>(plane), static_cast<int>(i) * Shape::kTileI,
-          static_cast<int>(j) * Shape::kTileJ * Shape::kCluster};
+__device__ __forceinline__ TilePlace place_of(std::uint32_t tile, const TileOrder& order) {
+  return engines::place_of<Shape::kTileI, Shape::kTileJ * Shape::kCluster>(tile, order);
 }
 
 /// A place in the ring of stages.

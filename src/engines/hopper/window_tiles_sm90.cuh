@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tiles of windows (product.hpp): planes of different length, each of one window or of several, whose blocks of k come
-// one after another into the same accumulators. Clusters take tiles in turn forwards and backwards, so that all end at
-// about the same time.
+// one after another into the same accumulators.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +9,6 @@
 #include "engines/hopper/tile_pipeline_sm90.cuh"
 
 namespace kizami::engines::hopper {
-
-/// The tiles of a cluster, one a round: every tile_step-th, or of windows the n-th of a round and the n-th from its end
-/// in turn.
-template <bool kHasWindows>
-struct Turns {
-  std::uint32_t first_tile;
-  std::uint32_t tile_step;
-
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t tile(std::uint32_t round) const {
-    const std::uint32_t at = kHasWindows && (round & 1) != 0 ? tile_step - 1 - first_tile : first_tile;
-    return round * tile_step + at;
-  }
-};
 
 /// Blocks of k of a plane.
 template <bool kHasWindows>

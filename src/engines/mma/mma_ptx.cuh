@@ -55,4 +55,13 @@ __device__ __forceinline__ void multiply(float (&acc)[4], const std::uint32_t (&
 }
 #undef KIZAMI_MMA
 
+/// The same of signed bytes in INT32, at acc[0..3]; sums wrap.
+__device__ __forceinline__ void multiply_s8(std::int32_t* acc, const std::uint32_t (&a)[4], std::uint32_t b0,
+                                            std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};\n"
+      : "+r"(acc[0]), "+r"(acc[1]), "+r"(acc[2]), "+r"(acc[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
 }  // namespace kizami::engines::mma

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// From accumulators in registers to C. In wgmma's words a line of B (index j) is a row and a line of A (index i) is a
-// column, so that neighbours in a thread's registers are neighbours along i, the contiguous index of C. A quad, four
-// lanes with the same row, has 64 consecutive i of it in registers, 16 a lane:
-//   LineOrder::kPermuted  a lane's 16 bytes are consecutive already, for the tensor map has put line 16 x + 2 g + b of
-//                         each 64 into column 8 g + 2 x + b, which lane x holds;
+// From accumulators in registers to C. In the words of mma and wgmma a line of B (index j) is a row and a line of A
+// (index i) is a column, so that neighbours in a thread's registers are neighbours along i, the contiguous index of C. A
+// quad, four lanes with the same row, has 64 consecutive i of it in registers, 16 a lane:
+//   LineOrder::kPermuted  a lane's 16 bytes are consecutive already, for the kernel has put line 16 x + 2 g + b of each
+//                         64 into column 8 g + 2 x + b, which lane x holds;
 //   LineOrder::kInOrder   lane x holds columns 8 g + 2 x + b, and the quad transposes.
 // Either way lane x then stores the 16 bytes i = 16 x .. 16 x + 15, and the quad 64 bytes in a row. Bytes beyond m, and
 // columns that do not begin on 16 bytes, are stored one by one. Nothing outside C is written.
@@ -11,12 +11,11 @@
 
 #include <cstdint>
 
-#include "engines/hopper/forms.hpp"
-#include "engines/hopper/product_params.hpp"
-#include "engines/hopper/residue_sm90.cuh"
-#include "engines/hopper/tile_pipeline_sm90.cuh"
+#include "engines/residue.cuh"
+#include "engines/result_params.hpp"
+#include "engines/tile_place.cuh"
 
-namespace kizami::engines::hopper {
+namespace kizami::engines {
 
 /// Sixteen bytes, in the order of memory.
 struct SixteenBytes {
@@ -64,17 +63,18 @@ __device__ __forceinline__ void store_bytes(std::int8_t* to, SixteenBytes bytes,
 
 /// store_tile(), with one of the two ways to the residue.
 template <int kTileI, LineOrder kOrder, product::Epilogue kEpilogue, bool kIsShort>
-__device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2], const ProductParams& params,
-                                           int plane, int i_first, int j_first, int thread) {
+__device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2], const TileOrder& order,
+                                           const ResultParams& params, int plane, int i_first, int j_first,
+                                           int thread) {
   static_assert(kTileI % 64 == 0);
-  static_assert(kOrder == LineOrder::kInOrder || kEpilogue == product::Epilogue::kReduce);
+  static_assert(kOrder == LineOrder::kInOrder || kEpilogue != product::Epilogue::kStoreAcc);
   const int lane = thread % 32;
   const int x = lane % 4;
   const ResidueOfPlane modulus = residue_of_plane<kIsShort>(params.moduli[plane]);
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + lane / 4;
-    const bool has_row = j < params.n;
+    const bool has_row = j < order.n;
     const std::int64_t row = plane * params.c_plane_stride + j * params.c_col_stride;
     if constexpr (kEpilogue == product::Epilogue::kStoreAcc) {
       auto* const to = static_cast<std::int32_t*>(params.c) + row;
@@ -82,18 +82,18 @@ __device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2]
 #pragma unroll
       for (int g = 0; g < kTileI / 8; ++g) {
         const int i = i_first + 8 * g + 2 * x;
-        if (params.has_aligned_c != 0 && i + 1 < params.m) {
+        if (params.has_aligned_c != 0 && i + 1 < order.m) {
           *reinterpret_cast<int2*>(to + i) = make_int2(acc[4 * g + 2 * h], acc[4 * g + 2 * h + 1]);
         } else {
-          if (i < params.m) to[i] = acc[4 * g + 2 * h];
-          if (i + 1 < params.m) to[i + 1] = acc[4 * g + 2 * h + 1];
+          if (i < order.m) to[i] = acc[4 * g + 2 * h];
+          if (i + 1 < order.m) to[i + 1] = acc[4 * g + 2 * h + 1];
         }
       }
     } else {
       // This lane's part of row j.
       const int i_lane = i_first + 16 * x;
       auto* const to = static_cast<std::int8_t*>(params.c) + row + i_lane;
-      const int num_valid = has_row ? params.m - i_lane : 0;
+      const int num_valid = has_row ? order.m - i_lane : 0;
       const int num_aligned = params.has_aligned_c != 0 ? num_valid : 0;
 #pragma unroll
       for (int i64 = 0; i64 < kTileI / 64; ++i64) {
@@ -107,7 +107,8 @@ __device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2]
             std::int32_t sum = acc[i64 * 32 + 4 * g + 2 * h + e % 2];
             if constexpr (kEpilogue == product::Epilogue::kReduceAdd) {
               // Read before any lane of the quad stores here: the exchange below is between.
-              const int i = i64 * 64 + 8 * g + 2 * x + e % 2 - 16 * x;  // from this lane's first
+              const int of_lane = kOrder == LineOrder::kInOrder ? 8 * g + 2 * x + e % 2 - 16 * x : 2 * g + e % 2;
+              const int i = i64 * 64 + of_lane;  // from this lane's first
               if (has_row && i < num_valid) {
                 sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(to[i]));
               }
@@ -128,18 +129,20 @@ __device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2]
   }
 }
 
-/// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds.
-/// @range all 128 threads of the warpgroup take part; thread = 0..127 within it
+/// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds, or 16 rows
+/// that a warp holds.
+/// @range all 128 threads of the warpgroup take part, or all 32 of the warp; thread: the number within it
 template <int kTileI, LineOrder kOrder, product::Epilogue kEpilogue>
-__device__ __forceinline__ void store_tile(const std::int32_t (&acc)[kTileI / 2], const ProductParams& params,
-                                           int plane, int i_first, int j_first, int thread) {
+__device__ __forceinline__ void store_tile(const std::int32_t (&acc)[kTileI / 2], const TileOrder& order,
+                                           const ResultParams& params, int plane, int i_first, int j_first,
+                                           int thread) {
   if constexpr (kEpilogue == product::Epilogue::kReduce) {
     if (params.has_short_sums != 0 && params.moduli[plane].short_shift != 0) {
-      store_rows<kTileI, kOrder, kEpilogue, true>(acc, params, plane, i_first, j_first, thread);
+      store_rows<kTileI, kOrder, kEpilogue, true>(acc, order, params, plane, i_first, j_first, thread);
       return;
     }
   }
-  store_rows<kTileI, kOrder, kEpilogue, false>(acc, params, plane, i_first, j_first, thread);
+  store_rows<kTileI, kOrder, kEpilogue, false>(acc, order, params, plane, i_first, j_first, thread);
 }
 
-}  // namespace kizami::engines::hopper
+}  // namespace kizami::engines

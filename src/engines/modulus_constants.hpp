@@ -21,9 +21,15 @@
 
 #include <cstdint>
 
-#include "engines/hopper/product_params.hpp"
+namespace kizami::engines {
 
-namespace kizami::engines::hopper {
+/// What a plane's residues are computed with.
+struct alignas(16) ModulusConstants {
+  std::int32_t minus_p;           ///< the modulus, negated
+  std::int32_t multiplier;        ///< floor((2^32 - 1) / p)
+  std::int32_t short_multiplier;  ///< of sums up to 2^30 in magnitude
+  std::int32_t short_shift;       ///< 1 or more; 0 if the modulus has no short form
+};
 
 /// @range p in 2..256
 [[nodiscard]] constexpr ModulusConstants modulus_constants(int p) {
@@ -65,4 +71,4 @@ namespace kizami::engines::hopper {
   return remainder_of(x, high >> modulus.short_shift, modulus);
 }
 
-}  // namespace kizami::engines::hopper
+}  // namespace kizami::engines

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "engines/hopper/modulus_constants.hpp"
+#include "engines/modulus_constants.hpp"
 
-namespace kizami::engines::hopper {
+namespace kizami::engines {
 
 /// The high word of x y + add 2^32.
 __device__ __forceinline__ std::int32_t high_product_add(std::int32_t x, std::int32_t y, std::int32_t add) {
@@ -56,4 +56,4 @@ __device__ __forceinline__ std::uint32_t pack_bytes(std::int32_t a, std::int32_t
   return __byte_perm(ab, cd, 0x5410);
 }
 
-}  // namespace kizami::engines::hopper
+}  // namespace kizami::engines

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "base/device_limits.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <utility>
+
+#include "base/cuda_status.hpp"
+#include "base/relaxed_capture.hpp"
+
+namespace kizami::base {
+namespace {
+
+std::atomic<const DeviceLimits*> assumed{nullptr};
+
+/// A kernel like any other: the driver says which code of it runs.
+__global__ void probe_code() {}
+
+Status ask(DeviceLimits& limits) {
+  const RelaxedCapture relaxed;
+  int major = 0;
+  int minor = 0;
+  int kilohertz = 0;
+  for (const auto& [value, attribute] : {std::pair(&major, cudaDevAttrComputeCapabilityMajor),
+                                         {&minor, cudaDevAttrComputeCapabilityMinor},
+                                         {&limits.num_sms, cudaDevAttrMultiProcessorCount},
+                                         {&limits.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin},
+                                         {&limits.l2_bytes, cudaDevAttrL2CacheSize},
+                                         {&kilohertz, cudaDevAttrClockRate}}) {
+    KIZAMI_RETURN_IF_ERROR(
+        cuda_status(cudaDeviceGetAttribute(value, attribute, limits.device), "cudaDeviceGetAttribute"));
+  }
+  limits.compute_capability = 10 * major + minor;
+  limits.clock_hz = 1e3 * kilohertz;
+  cudaFuncAttributes code{};
+  if (const cudaError_t error = cudaFuncGetAttributes(&code, probe_code); error != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return {StatusCode::kUnsupported,
+            "device " + std::to_string(limits.device) + " has compute capability " + std::to_string(major) + "." +
+                std::to_string(minor) +
+                ", for which this build has no code (" KIZAMI_CODE_ARCHITECTURES "): " + cudaGetErrorString(error)};
+  }
+  limits.code_capability = code.ptxVersion;
+  return {};
+}
+
+}  // namespace
+
+Status find_device_limits(DeviceLimits& limits) {
+  int device = 0;
+  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaGetDevice(&device), "the current device"));
+  if (const DeviceLimits* const all = assumed.load(std::memory_order_acquire); all != nullptr) {
+    limits = *all;
+    limits.device = device;
+    return {};
+  }
+  static thread_local DeviceLimits known;
+  if (known.device != device) {
+    DeviceLimits fresh;
+    fresh.device = device;
+    KIZAMI_RETURN_IF_ERROR(ask(fresh));
+    known = fresh;
+  }
+  limits = known;
+  return {};
+}
+
+void assume_device_limits(const DeviceLimits* limits) {
+  assumed.store(limits == nullptr ? nullptr : new DeviceLimits(*limits), std::memory_order_release);
+}
+
+Status check_shared_bytes(const char* what, std::size_t bytes, const DeviceLimits& limits) {
+  if (bytes <= static_cast<std::size_t>(limits.shared_bytes)) return {};
+  return {StatusCode::kInternal, std::string(what) + " asks for " + std::to_string(bytes) +
+                                     " bytes of shared memory, of which compute capability " +
+                                     std::to_string(limits.compute_capability / 10) + "." +
+                                     std::to_string(limits.compute_capability % 10) + " gives a block " +
+                                     std::to_string(limits.shared_bytes)};
+}
+
+}  // namespace kizami::base
