@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -271,6 +272,30 @@ TEST(MmaProductRefusals, SayWhy) {
   d.c_plane_stride = 8 * d.m;
   EXPECT_EQ(refusal_of(d, sm_90_facts()), "m = 1073741825, must be at most 2^30");
   EXPECT_EQ(run_mma_product(good, {}, MmaForm::k256x128, nullptr).code(), StatusCode::kInvalidArgument);
+}
+
+TEST(MmaProductForms, ChunksThatAreReadTogetherLieInDifferentBanks) {
+  for (const MmaFormTraits& form : kMmaForms) {
+    for (const bool is_permuted : {false, true}) {
+      const auto swizzle = [&](int line) { return mma_swizzle(form.block_k, line, is_permuted); };
+      for (int group = 0; group < 8; ++group) {
+        for (int chunk = 0; chunk < form.block_k / 16; ++chunk) {
+          std::set<int> banks;
+          for (int r = 0; r < 8; ++r) {
+            const int line = is_permuted ? 16 * (r / 2) + 2 * group + r % 2 : 8 * group + r;
+            banks.insert((line * form.block_k + (chunk ^ swizzle(line)) * 16) % 128);
+          }
+          EXPECT_EQ(banks.size(), 8U) << form.name << (is_permuted ? " permuted" : "") << " group " << group;
+        }
+      }
+      // A thread's lines are so many apart.
+      const int step = form.threads() / (form.block_k / 16);
+      for (int first = 0; first < step; ++first) {
+        for (int next = step; next < form.tile_i; next += step)
+          EXPECT_EQ(swizzle(first + next), swizzle(first) ^ swizzle(next)) << form.name;
+      }
+    }
+  }
 }
 
 TEST(MmaProductForms, FitTheirDevices) {

@@ -40,6 +40,14 @@ inline constexpr MmaFormTraits kMmaForms[kNumMmaForms] = {
 };
 [[nodiscard]] constexpr const MmaFormTraits& traits_of(MmaForm form) { return kMmaForms[static_cast<int>(form)]; }
 
+/// What is exclusive-ored to the numbers of a line's chunks of 16 bytes in a stage. ldmatrix takes a chunk of eight lines
+/// at a time, which must lie in different banks: eight neighbours, or of permuted lines 16 x + 2 g + b, x = 0..3,
+/// b = 0..1. @range block_k 64 or 128: the 128 bytes that hold all banks are two lines or one
+[[nodiscard]] constexpr int mma_swizzle(int block_k, int line, bool is_permuted) {
+  if (is_permuted) return block_k == 128 ? line % 2 + line / 16 % 4 * 2 : line / 16 % 4;
+  return block_k == 128 ? line % 8 : line / 2 % 4;
+}
+
 /// The form that the engine runs for a description.
 [[nodiscard]] MmaForm mma_form_for(const product::ProductDesc& desc, const base::DeviceLimits& device);
 

@@ -10,9 +10,8 @@
 // stored, the first stages of the next one are on their way.
 //
 // Stages in shared memory: lines of A, then lines of B, of kBlockK bytes each, in which 16-byte chunk c lies at
-// c ^ swizzle(line). ldmatrix takes eight lines of one chunk at a time, which must lie in different banks: neighbours of
-// B, and of A neighbours too or, in the permuted order, lines 16 x + 2 g + b, x = 0..3, b = 0..1. swizzle() is linear over
-// the bits of a line's number, so that where a thread's other lines are is known when the kernel is compiled.
+// c ^ mma_swizzle(line). That is linear over the bits of a line's number, so that where a thread's other lines are is
+// known when the kernel is compiled.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -56,16 +55,13 @@ struct Form {
 
   static_assert(kBlockK == 64 || kBlockK == 128);
   static_assert(kLinesPerCopy % 16 == 0 && kTileI % kLinesPerCopy == 0 && kTileJ % kLinesPerCopy == 0);
-  static_assert((kLinesPerCopy & (kLinesPerCopy - 1)) == 0, "swizzle() of a sum of lines is that of its parts");
+  static_assert((kLinesPerCopy & (kLinesPerCopy - 1)) == 0, "mma_swizzle() of a sum of lines is that of its parts");
   static_assert(kCopiesA + kCopiesB <= 32, "a bit each");
 
-  /// The 128 bytes in which eight chunks must not meet are one line or two.
-  [[nodiscard]] static constexpr int swizzle(int line, bool is_permuted) {
-    if (is_permuted) return kBlockK == 128 ? line % 2 + line / 16 % 4 * 2 : line / 16 % 4;
-    return kBlockK == 128 ? line % 8 : line / 2 % 4;
+  [[nodiscard]] static constexpr int swizzle_a(int line) {
+    return mma_swizzle(kBlockK, line, line_order == LineOrder::kPermuted);
   }
-  [[nodiscard]] static constexpr int swizzle_a(int line) { return swizzle(line, line_order == LineOrder::kPermuted); }
-  [[nodiscard]] static constexpr int swizzle_b(int line) { return swizzle(line, false); }
+  [[nodiscard]] static constexpr int swizzle_b(int line) { return mma_swizzle(kBlockK, line, false); }
 };
 
 /// Copies the stages of a block's tiles, one after another: every thread one chunk of every kLinesPerCopy-th line.
