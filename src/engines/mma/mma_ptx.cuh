@@ -18,6 +18,21 @@ __device__ __forceinline__ void copy_16_bytes(std::uint32_t to, const void* from
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0)
                : "memory");
 }
+/// 16 bytes if any of `bits` is in `bit`, else zeros.
+__device__ __forceinline__ void copy_16_bytes_if(std::uint32_t to, const void* from, std::uint32_t bits,
+                                                 std::uint32_t bit) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      ".reg .b32 n;\n"
+      "and.b32 n, %2, %3;\n"
+      "setp.ne.u32 p, n, 0;\n"
+      "selp.b32 n, 16, 0, p;\n"
+      "cp.async.cg.shared.global [%0], [%1], 16, n;\n"
+      "}\n" ::"r"(to),
+      "l"(from), "r"(bits), "r"(bit)
+      : "memory");
+}
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
 /// Waits until at most kPending groups of the thread's copies are under way.
 template <int kPending>

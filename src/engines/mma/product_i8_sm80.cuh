@@ -48,8 +48,9 @@ struct Form {
   static constexpr int kCopiesA = kTileI / kLinesPerCopy;
   static constexpr int kCopiesB = kTileJ / kLinesPerCopy;
   static constexpr int kCopies = kCopiesA + kCopiesB;
-  static constexpr int kSteps = kBlockK / 32;            ///< instructions along a stage
-  static constexpr int kCopySteps = kSteps > 2 ? 2 : 1;  ///< of them, the first, copies go with
+  static constexpr int kSteps = kBlockK / 32;  ///< instructions along a stage
+  /// Half of the copies go with the first step, half with this one: what the first ones read may then be written again.
+  static constexpr int kLastCopyStep = kSteps - 2;
   static constexpr std::uint32_t kBytesA = kTileI * kBlockK;
   static constexpr std::uint32_t kStageBytes = (kTileI + kTileJ) * kBlockK;
 
@@ -78,24 +79,23 @@ class Copier {
   }
 
   /// Begins copies first, ... of the next stage, and of those behind the last tile, which are zeros. No branch: they go
-  /// between the instructions that multiply.
+  /// between the instructions that multiply. No register that a copy reads is written before long, for a copy reads late.
   template <int kFirst, int kEnd>
   __device__ __forceinline__ void copy(std::uint32_t stage_at) const {
+    const std::uint32_t lines = lines_of_stage();
 #pragma unroll
     for (int x = kFirst; x < kEnd; ++x) {
       const bool is_of_a = x < F::kCopiesA;
       const int line = (is_of_a ? x : x - F::kCopiesA) * F::kLinesPerCopy;
       const int swizzled = (is_of_a ? F::swizzle_a(line) : F::swizzle_b(line)) * 16;
-      const std::int8_t* const from = is_of_a ? a_ + line * p_.a_row_stride : b_ + line * p_.b_row_stride;
-      copy_16_bytes(((stage_at + (is_of_a ? to_a_ : to_b_)) ^ swizzled) + line * F::kBlockK, from, is_there(x));
+      const std::int8_t* const from = (is_of_a ? a_ + line * p_.a_row_stride : b_ + line * p_.b_row_stride) + k_;
+      copy_16_bytes_if(((stage_at + (is_of_a ? to_a_ : to_b_)) ^ swizzled) + line * F::kBlockK, from, lines, 1U << x);
     }
   }
   /// After all copies of a stage.
   __device__ __forceinline__ void advance() {
-    a_ += F::kBlockK;
-    b_ += F::kBlockK;
-    left_ -= F::kBlockK;
-    if (left_ <= 0) end_window();
+    k_ += F::kBlockK;
+    if (k_ >= end_) end_window();
   }
 
  private:
@@ -103,12 +103,11 @@ class Copier {
     return static_cast<int>(threadIdx.x) % F::kChunks;
   }
 
-  /// Whether copy x of a thread is of a line that is there, and of bytes of it that are. (Lines are readable, and zero,
+  /// The copies of a thread that are of a line that is there, and of bytes of it that are. (Lines are readable, and zero,
   /// up to a multiple of 64 bytes.)
-  [[nodiscard]] __device__ __forceinline__ bool is_there(int x) const {
-    const bool has_line = (lines_ >> x & 1U) != 0;
-    if constexpr (F::kBlockK == product::kPadBytes) return has_line;
-    return has_line && chunk_of_thread() * 16 < left_;
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t lines_of_stage() const {
+    if constexpr (F::kBlockK == product::kPadBytes) return lines_;
+    return chunk_of_thread() * 16 < end_ - k_ ? lines_ : 0;
   }
 
   __device__ __forceinline__ void end_window() {
@@ -120,7 +119,8 @@ class Copier {
   __device__ __forceinline__ void begin_tile() {
     const std::uint32_t tile = turns_.tile(round_++);
     if (tile >= num_tiles_ || (!kHasWindows && p_.num_k_blocks == 0)) {
-      left_ = std::numeric_limits<int>::max();
+      k_ = 0;
+      end_ = std::numeric_limits<int>::max();
       lines_ = 0;
       return;
     }
@@ -147,7 +147,8 @@ class Copier {
     const int chunk = chunk_of_thread() * 16;
     a_ = p_.a + a_plane * p_.a_plane_stride + (place_.i_first + line_) * p_.a_row_stride + a_first + chunk;
     b_ = p_.b + b_plane * p_.b_plane_stride + (place_.j_first + line_) * p_.b_row_stride + b_first + chunk;
-    left_ = bytes;
+    k_ = 0;
+    end_ = bytes;
   }
 
   const ProductParams& p_;
@@ -159,9 +160,10 @@ class Copier {
   std::uint32_t to_a_;  ///< where to, in a stage
   std::uint32_t to_b_;
   std::uint32_t lines_ = 0;         ///< a bit for each copy: its line is there
-  const std::int8_t* a_ = nullptr;  ///< the thread's chunk of its first line, in the next stage
+  const std::int8_t* a_ = nullptr;  ///< the thread's chunk of its first line, at the beginning of the window
   const std::int8_t* b_ = nullptr;
-  int left_ = 0;  ///< bytes of k of the window, or of the lines
+  int k_ = 0;    ///< bytes of the window, or of the lines, that are copied
+  int end_ = 0;  ///< and that there are
   int window_ = 0;
   int end_window_ = 0;
 };
@@ -272,7 +274,7 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocksPerSm)
         }
         reader.load(fragments[(step + 1) % 2], ring_at + stage, (step + 1) % F::kSteps);
         if (step == 0) copier.template copy<0, F::kCopies / 2>(ring_at + free_stage);
-        if (step == F::kCopySteps - 1) {
+        if (step == F::kLastCopyStep) {
           copier.template copy<F::kCopies / 2, F::kCopies>(ring_at + free_stage);
           commit_copies();
         }
