@@ -63,13 +63,13 @@ inline constexpr std::array<EcConvolutionFormTraits, kNumEcConvolutionForms> kEc
     {"one_column_128x128", EcConvolutionForm::kOneColumn128x128, 128, 128, 1, 0.73, 0.8, 0.9},
     {"three_columns_64x128", EcConvolutionForm::kThreeColumns64x128, 64, 128, 3, 0.77, 0.85, 0.92},
     {"three_columns_128x128", EcConvolutionForm::kThreeColumns128x128, 128, 128, 3, 0.76, 0.8, 0.9},
-    {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3, 0.76, 0.8, 1.25},
-    {"three_columns_64x224", EcConvolutionForm::kThreeColumns64x224, 64, 224, 3, 0.76, 0.69, 1.25},
-    {"three_columns_64x208", EcConvolutionForm::kThreeColumns64x208, 64, 208, 3, 0.76, 0.69, 1.25},
-    {"three_columns_128x112", EcConvolutionForm::kThreeColumns128x112, 128, 112, 3, 0.76, 0.68, 1.25},
-    {"three_columns_128x104", EcConvolutionForm::kThreeColumns128x104, 128, 104, 3, 0.76, 0.68, 1.25},
-    {"one_column_128x112", EcConvolutionForm::kOneColumn128x112, 128, 112, 1, 0.73, 0.68, 1.25},
-    {"one_column_128x104", EcConvolutionForm::kOneColumn128x104, 128, 104, 1, 0.73, 0.68, 1.25},
+    {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3, 0.76, 0.3, 1.25},
+    {"three_columns_64x224", EcConvolutionForm::kThreeColumns64x224, 64, 224, 3, 0.76, 0.36, 1.25},
+    {"three_columns_64x208", EcConvolutionForm::kThreeColumns64x208, 64, 208, 3, 0.76, 0.36, 1.25},
+    {"three_columns_128x112", EcConvolutionForm::kThreeColumns128x112, 128, 112, 3, 0.76, 0.34, 1.25},
+    {"three_columns_128x104", EcConvolutionForm::kThreeColumns128x104, 128, 104, 3, 0.76, 0.34, 1.25},
+    {"one_column_128x112", EcConvolutionForm::kOneColumn128x112, 128, 112, 1, 0.73, 0.5, 1.25},
+    {"one_column_128x104", EcConvolutionForm::kOneColumn128x104, 128, 104, 1, 0.73, 0.5, 1.25},
 }};
 [[nodiscard]] constexpr const EcConvolutionFormTraits& traits_of(EcConvolutionForm form) {
   return kEcConvolutionForms[static_cast<std::size_t>(form)];
