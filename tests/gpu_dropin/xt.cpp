@@ -31,10 +31,14 @@ class XtHandle {
 
 template <class T>
 constexpr auto xt_gemm() {
-  if constexpr (std::is_same_v<T, float>) return cublasXtSgemm;
-  else if constexpr (std::is_same_v<T, double>) return cublasXtDgemm;
-  else if constexpr (std::is_same_v<T, std::complex<float>>) return cublasXtCgemm;
-  else return cublasXtZgemm;
+  if constexpr (std::is_same_v<T, float>)
+    return cublasXtSgemm;
+  else if constexpr (std::is_same_v<T, double>)
+    return cublasXtDgemm;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return cublasXtCgemm;
+  else
+    return cublasXtZgemm;
 }
 
 /// Matrices of the host, beside the same product on one device.
