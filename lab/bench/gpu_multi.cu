@@ -150,7 +150,7 @@ class Matrix {
       const bench::DeviceBuffer<T> part(std::max<std::int64_t>(std::min(count, most), 1));
       for (std::int64_t at = 0; at < count; at += most) {
         const std::int64_t here = std::min(most, count - at);
-        bench::fill<R><<<1024, 256>>>(reinterpret_cast<R*>(part.data), here * kTerms, seed++, phi);
+        bench::fill<R><<<1024, 256>>>(reinterpret_cast<R*>(part.data), here * kTerms, phi, seed++);
         check(cudaGetLastError(), "fill");
         check(
             cudaMemcpy(piece.view.data + at, part.data, static_cast<std::size_t>(here) * sizeof(T), cudaMemcpyDefault),
