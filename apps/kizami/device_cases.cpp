@@ -80,7 +80,7 @@ Policy draw_policy(Draw& draw, Scalar scalar) {
   }
   if (draw.one_in(2)) {
     using E = EngineName;
-    policy.engine = draw.of({E::kHopper, E::kHopper, E::kHopper, E::kCublasLt, E::kCublasLt, E::kTile, E::kMma});
+    policy.engine = draw.of({E::kHopper, E::kHopper, E::kHopper, E::kCublasLt, E::kCublasLt, E::kTile});
   }
   if (draw.one_in(policy.engine == EngineName::kCublasLt ? 2 : 10)) policy.may_sync = true;
   if (draw.one_in(4)) {
@@ -104,10 +104,7 @@ std::size_t random_workspace(Draw& draw, const Case& c) {
   const std::int64_t m = c.m + 128, n = c.n + 128, k = c.k + 128;
   const std::int64_t bytes = (is_complex(c.scalar) ? 3 : 1) * 16 * (m * k + n * k + m * n);
   // cuBLASLt's own workspace does not shrink.
-  const EngineName engine = c.policy.engine;
-  const bool has_no_scratch =
-      engine == EngineName::kHopper || engine == EngineName::kTile || engine == EngineName::kMma;
-  const std::int64_t least = has_no_scratch ? 1 : 33;
+  const std::int64_t least = c.policy.engine == EngineName::kHopper || c.policy.engine == EngineName::kTile ? 1 : 33;
   return static_cast<std::size_t>((least << 20) + bytes / draw.integer(1, 8));
 }
 
