@@ -83,6 +83,13 @@ struct Budget {
   return a + b + 2 * staged_stride(rows) * cols;
 }
 
+/// Four parts of a share were fastest where panels travel between two devices, and as fast as one where they need not
+/// (docs/multi.md); on one device nothing travels.
+[[nodiscard]] int parts_wished(const Placement& placement) {
+  if (placement.parts != 0) return placement.parts;
+  return placement.devices.size() > 1 ? 4 : 1;
+}
+
 /// A device's block in parts whose panels fit: cut along one side, so that the panel of the other stays, or where that
 /// does not do along both.
 Result<std::vector<Rect>> parts_of(const Rect& block, std::int64_t k, std::int64_t most_elements, int parts) {
@@ -221,7 +228,7 @@ Result<MultiPlan> make(const problem::Shape& shape, const Policy& policy, const 
         budget_of(policy.workspace_limit_bytes, asked.value()->schedule.facts.memory_bytes, static_cast<int>(named)));
     const auto most_elements =
         static_cast<std::int64_t>(budgets.back().panels / static_cast<std::size_t>(size_bytes(shape.scalar)));
-    auto parts = parts_of(dealt[i], std::max<std::int64_t>(shape.k, 1), most_elements, placement.parts);
+    auto parts = parts_of(dealt[i], std::max<std::int64_t>(shape.k, 1), most_elements, parts_wished(placement));
     if (!parts.ok()) return parts.status();
     share.blocks = std::move(parts).value();
     plan.shares.push_back(std::move(share));
