@@ -7,6 +7,9 @@
 #include <array>
 #include <cstddef>
 #include <iterator>
+#include <new>
+
+#include "base/fork_safe.hpp"
 
 namespace kizami::base {
 namespace {
@@ -21,24 +24,32 @@ struct Registered {
       names[i] = nvtxDomainRegisterStringA(domain, kPhaseNames[i].data());
   }
 };
-const Registered& registered() {
-  static const Registered once;
-  return once;
+constinit MadeOnce<Registered> known;
+
+/// Null where there is no memory for it.
+const Registered* registered() noexcept {
+  try {
+    return &known.get();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 }  // namespace
 
 PhaseRange::PhaseRange(Phase phase) noexcept {
-  if (registered().domain == nullptr) return;
+  const Registered* const all = registered();
+  if (all == nullptr || all->domain == nullptr) return;
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;
   attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
   attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
-  attributes.message.registered = registered().names[static_cast<std::size_t>(phase)];
-  nvtxDomainRangePushEx(registered().domain, &attributes);
+  attributes.message.registered = all->names[static_cast<std::size_t>(phase)];
+  nvtxDomainRangePushEx(all->domain, &attributes);
+  is_pushed_ = true;
 }
 PhaseRange::~PhaseRange() {
-  if (registered().domain != nullptr) nvtxDomainRangePop(registered().domain);
+  if (is_pushed_) nvtxDomainRangePop(registered()->domain);
 }
 
 }  // namespace kizami::base

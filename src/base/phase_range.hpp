@@ -29,6 +29,9 @@ class PhaseRange {
   ~PhaseRange();
   PhaseRange(const PhaseRange&) = delete;
   PhaseRange& operator=(const PhaseRange&) = delete;
+
+ private:
+  [[maybe_unused]] bool is_pushed_ = false;
 };
 
 }  // namespace kizami::base
