@@ -12,9 +12,11 @@
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "device_engines/h200_environment.hpp"
 #include "engines/cublaslt/seconds.hpp"
 #include "engines/desc_check.hpp"
 #include "engines/hopper/hopper.hpp"
@@ -110,6 +112,20 @@ TEST(SliceChoice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
     ++compared;
   }
   EXPECT_GE(compared, 20);
+}
+
+/// A k that no one sum holds, so that chunks cut it, and no lines to cut.
+TEST(SliceChoice, NoLinesOfLongProductsArePlanned) {
+  for (const auto& [m, n] : {std::pair{70, 0}, {0, 70}, {0, 0}}) {
+    for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1} << 24}) {
+      Policy policy;
+      policy.scheme = Scheme::kOzaki1;
+      policy.slices.num_slices = 7;
+      const Result<Plan> plan = make({Scalar::kF64, m, n, k}, policy, h200_environment());
+      ASSERT_TRUE(plan.ok()) << plan.status().reason();
+      EXPECT_GE(plan.value().schedule.seconds, 0);
+    }
+  }
 }
 
 }  // namespace

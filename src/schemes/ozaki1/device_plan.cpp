@@ -179,6 +179,7 @@ std::size_t plan_chunk(plan::Plan& plan) {
 
 /// Everything but the products: split, sums, launches.
 [[nodiscard]] double phase_seconds(const plan::Plan& plan) {
+  if (plan.shape.m == 0 || plan.shape.n == 0) return 0;
   constexpr double kUntakenSeconds = 5e-6;  // begin, FP64 rung, and the gaps between launches
   constexpr double kSplitBytesPerSecond = 2.7e12;
   constexpr double kSplitSeconds = 3e-6;
