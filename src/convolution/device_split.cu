@@ -12,6 +12,7 @@
 #include "base/cluster_sm90.cuh"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
+#include "engines/hopper/current_device.hpp"
 #include "num/line_stats.hpp"
 #include "schemes/ec/device_terms.cuh"
 
@@ -460,15 +461,12 @@ Status device_split(const Plan& plan, const float* x, const ImageBuffers& images
   job.width = static_cast<std::int32_t>(s.width);
   job.all_channels = static_cast<std::int32_t>(s.channels);
   job.cluster = 1;
-  int device = 0;
-  int num_sms = 0;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "the current device"));
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
-                                           "the number of multiprocessors"));
-  // More clusters than find room at once would leave most multiprocessors idle at last; those of some sizes leave room in
-  // their parts of a chip.
+  engines::hopper::CurrentDevice device;
+  KIZAMI_RETURN_IF_ERROR(engines::hopper::find_current_device(device));
+  // More clusters than run at once would leave most multiprocessors idle at last. A cluster lies in one part of a chip, so
+  // not all of its multiprocessors can be filled (docs/perf/convolution.md).
   constexpr std::int64_t kOfCta = 8192;  // elements: 32 a thread
-  const std::int64_t room = std::int64_t{kCtasOfSm} * num_sms * 7 / 8;
+  const std::int64_t room = std::int64_t{kCtasOfSm} * device.num_sms * 7 / 8;
   if (images.planes != nullptr)
     job.cluster = static_cast<std::int32_t>(
         std::clamp<std::int64_t>(std::min(room / s.images, ceil_div(job.image_elements, kOfCta)), 1, kMostCluster));

@@ -83,7 +83,7 @@ struct Budget {
   return a + b + 2 * staged_stride(rows) * cols;
 }
 
-/// Four parts of a share were fastest where panels travel between two devices, and as fast as one where they need not
+/// Four parts of a share were fastest where panels travel between two devices, and two as fast as one where they need not
 /// (docs/multi.md); on one device nothing travels.
 [[nodiscard]] int parts_wished(const Placement& placement) {
   if (placement.parts != 0) return placement.parts;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# toolchain_test.sh REASON OBJECT: OBJECT holds device code (compressed, so that its architecture cannot be read); or, without a toolchain, says REASON and exits 77 (skipped), in CI 1
+# toolchain_test.sh REASON OBJECT: OBJECT holds sm_90a code; or, without a toolchain, says REASON and exits 77 (skipped), in CI 1
 # unless that was asked for.
 set -euo pipefail
 reason=$1
@@ -13,4 +13,4 @@ if [[ ! -s $object ]]; then
   echo "$object is missing or empty: was the default target built?"
   exit 1
 fi
-grep -aq 'nv_fatbin' "$object" || { echo "$object holds no device code"; exit 1; }
+grep -aq 'sm_90a' "$object" || { echo "$object holds no sm_90a code"; exit 1; }

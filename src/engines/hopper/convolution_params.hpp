@@ -48,8 +48,8 @@ struct ConvolutionParams : TileWalk {
   const std::int32_t* image_scales;
   const std::int32_t* has_nonfinite;
   const std::int32_t* filter_scales;
-  std::int32_t
-      filter_step;  ///< between both filters of a lane, of sums whose rows are filters: 8, or 1 as in encode_in_pairs()
+  /// From one filter of a lane to the other, of sums whose rows are filters: 8, or 1 (encode_in_pairs()).
+  std::int32_t filter_step;
   std::int32_t has_pairs;  ///< neighbouring filters are neighbours in memory, and pairs of them begin on 8 bytes
   product::DirectConvolution direct;
   ConvolutionFactors factors;
