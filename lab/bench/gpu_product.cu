@@ -97,7 +97,9 @@ struct Form {
                      [&f](const ProductDesc& d, const Pointers& pointers, int raster) {
                        return engines::run_mma_product(d, pointers, f.form, nullptr, raster);
                      },
-                     [&f, device](const ProductDesc&) { return f.shared_bytes() <= device.shared_bytes; },
+                     [&f, device](const ProductDesc& d) {
+                       return d.planes_of_modulus == 1 && f.shared_bytes() <= device.shared_bytes;
+                     },
                      [&f, device](const ProductDesc& d) { return engines::mma_form_for(d, device) == f.form; },
                      [&f, device](const ProductDesc& d) { return engines::predicted_seconds(d, f, device); }});
   }
@@ -109,6 +111,7 @@ struct Options {
   std::vector<std::string> forms;
   std::vector<int> rasters{0};
   int planes = 14;
+  int planes_of_modulus = 1;
   int rounds = 15;
   double sustained_seconds = 0;
   std::string json;
@@ -125,9 +128,9 @@ class Buffers {
       for (int operand = 0; operand < 2; ++operand) {
         for (int l = 0; l < desc.num_products; ++l) {
           const std::int64_t stride = desc.a_plane_stride;
-          const std::uint64_t seed = (static_cast<std::uint64_t>(operand) * 64 + static_cast<std::uint64_t>(l)) << 40;
+          const std::uint64_t seed = (static_cast<std::uint64_t>(operand) * 512 + static_cast<std::uint64_t>(l)) << 40;
           fill_residues_smxx<<<1024, 256>>>(part(copy, operand) + l * stride, stride,
-                                            desc.moduli[static_cast<std::size_t>(l)], seed);
+                                            desc.moduli[static_cast<std::size_t>(l / desc.planes_of_modulus)], seed);
         }
       }
     }
@@ -183,7 +186,8 @@ Result measure(const ProductDesc& desc, const Buffers& buffers, const Form& form
   auto* const wrong = reinterpret_cast<int*>(sum + 1);
   for (int l = 0; l < desc.num_products; ++l) {
     check_elements_smxx<<<8, 64>>>(buffers.part(0, 0), buffers.part(0, 1), buffers.part(0, 2), desc.n, l,
-                                   desc.moduli[static_cast<std::size_t>(l)], 77ULL * static_cast<unsigned>(l), wrong);
+                                   desc.moduli[static_cast<std::size_t>(l / desc.planes_of_modulus)],
+                                   77ULL * static_cast<unsigned>(l), wrong);
   }
   check(cudaMemcpy(&result.checksum, sum, 8, cudaMemcpyDeviceToHost), "checksum");
   check(cudaMemcpy(&result.num_wrong, wrong, 4, cudaMemcpyDeviceToHost), "checksum");
@@ -256,11 +260,12 @@ void print(const ProductDesc& desc, const Form& form, int raster, const Result& 
                              {"device", device.name}});
 }
 
-[[nodiscard]] ProductDesc square_planes(std::int64_t n, int planes) {
+[[nodiscard]] ProductDesc square_planes(std::int64_t n, int planes, int planes_of_modulus) {
   ProductDesc desc;
   desc.m = desc.n = desc.k = n;
   desc.num_products = planes;
-  for (int l = 0; l < planes; ++l) {
+  desc.planes_of_modulus = planes_of_modulus;
+  for (int l = 0; l * planes_of_modulus < planes; ++l) {
     desc.moduli[static_cast<std::size_t>(l)] = kizami::num::kRealModuli[static_cast<std::size_t>(l)];
   }
   desc.a_row_stride = desc.b_row_stride = desc.c_col_stride = n;
@@ -270,7 +275,7 @@ void print(const ProductDesc& desc, const Form& form, int raster, const Result& 
 
 /// @return whether every form made the same, right C
 bool run_size(std::int64_t n, const Options& options, const cudaDeviceProp& device, const bench::Records& records) {
-  const ProductDesc desc = square_planes(n, options.planes);
+  const ProductDesc desc = square_planes(n, options.planes * options.planes_of_modulus, options.planes_of_modulus);
   const Buffers buffers(desc, static_cast<std::size_t>(device.l2CacheSize));
   bool is_ok = true;
   bool is_first = true;
@@ -316,6 +321,8 @@ void add_options(bench::Program& program, Options& options) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
   program.add_option("--planes", options.planes, "residues that are multiplied")
       ->check(CLI::Range(1, static_cast<int>(kizami::num::kRealModuli.size())));
+  program.add_option("--planes-of-modulus", options.planes_of_modulus, "planes for each residue: 7 are Strassen's")
+      ->check(CLI::Range(1, kizami::product::kMaxPlanesOfModulus));
   program.add_option("--form", options.forms, "names of forms; without it all")->check(CLI::IsMember(names));
   program.add_option("--raster", options.rasters, "tiles along i before the next j; 0: the engine's choice");
   program.add_option("--rounds", options.rounds, "timed launches")->check(CLI::Range(1, 100000));

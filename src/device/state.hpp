@@ -39,9 +39,11 @@ enum class Look : std::int32_t {
 struct alignas(16) DeviceState {
   /// Rung 0 of the operands as given, until the second look says otherwise. rung -1: all in FP64 arithmetic.
   num::Selection selection;
-  std::int32_t num_products = 0;       ///< residue planes of the chosen rung; 0 for rung -1
-  std::int32_t is_scaling_only = 0;    ///< alpha = 0: C <- beta C, operands are not read
-  std::int32_t is_sliced = 0;          ///< scheme ozaki1 answers, with slices of selection.rung
+  std::int32_t num_products = 0;           ///< residue planes of the chosen rung; 0 for rung -1
+  std::int32_t num_strassen_products = 0;  ///< of quadrants; 0: the product is whole
+  std::int32_t num_whole_products = 0;     ///< num_products or 0; where there may be quadrants
+  std::int32_t is_scaling_only = 0;        ///< alpha = 0: C <- beta C, operands are not read
+  std::int32_t is_sliced = 0;              ///< scheme ozaki1 answers, with slices of selection.rung
   std::int32_t takes_signs = 0;        ///< alpha = NaN or Inf: the signs of exact sums answer, nothing else writes C
   std::int32_t ec_stage = -1;          ///< scheme ec: the stage that answers; -1: none, all in FP64 arithmetic
   std::int32_t ec_product = -1;        ///< scheme ec: the stage whose planes are multiplied; -1: none

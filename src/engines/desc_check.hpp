@@ -32,10 +32,11 @@ namespace kizami::engines {
 
 /// What not every engine does.
 struct Abilities {
-  bool compares = false;       ///< the epilogue kCompare
-  bool takes_windows = false;  ///< ProductDesc::windows
-  bool takes_floats = false;   ///< floating-point formats; an engine may refuse some
-  bool promotes_sums = false;  ///< Engine::promotes_sums()
+  bool compares = false;        ///< the epilogue kCompare
+  bool takes_windows = false;   ///< ProductDesc::windows
+  bool takes_floats = false;    ///< floating-point formats; an engine may refuse some
+  bool promotes_sums = false;   ///< Engine::promotes_sums()
+  bool repeats_moduli = false;  ///< ProductDesc::planes_of_modulus beyond 1
 };
 
 namespace detail {
@@ -160,15 +161,24 @@ struct NumPlanes {
   if (d.k < 0 || d.k > product::kBlockMaxI8) {
     return wrong("k", d.k, "in 0..2^17 = 131072 (kBlockMaxI8): beyond it a sum of signed bytes leaves INT32");
   }
-  if (d.num_products < 0 || d.num_products > product::kMaxProducts) {
-    return wrong("num_products", d.num_products, "in 0..64 (kMaxProducts)");
+  if (d.planes_of_modulus != 1) {
+    if (!abilities.repeats_moduli) return wrong("planes_of_modulus", d.planes_of_modulus, "1 for this engine");
+    if (d.planes_of_modulus < 1 || d.planes_of_modulus > product::kMaxPlanesOfModulus)
+      return wrong("planes_of_modulus", d.planes_of_modulus, "in 1..7 (kMaxPlanesOfModulus)");
+    if (d.epilogue != product::Epilogue::kReduce || d.num_windows != 0)
+      return wrong("planes_of_modulus", d.planes_of_modulus, "1 but for the epilogue kReduce without windows");
+  }
+  if (d.num_products < 0 || d.num_products > product::kMaxProducts * d.planes_of_modulus) {
+    return wrong("num_products", d.num_products,
+                 "in 0.." + std::to_string(product::kMaxProducts * d.planes_of_modulus) +
+                     " (kMaxProducts planes, each of another modulus)");
   }
   switch (d.epilogue) {
     case product::Epilogue::kStoreAcc:
       break;
     case product::Epilogue::kReduce:
     case product::Epilogue::kReduceAdd:
-      for (int l = 0; l < d.num_products; ++l) {
+      for (int l = 0; l * d.planes_of_modulus < d.num_products; ++l) {
         const int modulus = d.moduli[static_cast<std::size_t>(l)];
         if (modulus < 2 || modulus > 256) return wrong("moduli[" + std::to_string(l) + "]", modulus, "in 2..256");
       }

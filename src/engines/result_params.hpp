@@ -16,6 +16,7 @@ struct ResultParams {
   std::int64_t c_col_stride;
   std::int64_t c_plane_stride;
   std::int32_t num_products;
+  std::int32_t planes_of_modulus;
   std::int32_t has_aligned_c;   ///< every column of C begins on 16 bytes
   std::int32_t has_short_sums;  ///< no sum exceeds 2^30 in magnitude
   ModulusConstants moduli[product::kMaxProducts];
@@ -36,6 +37,7 @@ inline void set_result(const product::ProductDesc& d, const product::Pointers& p
   params.c_col_stride = d.c_col_stride;
   params.c_plane_stride = d.c_plane_stride;
   params.num_products = d.num_products;
+  params.planes_of_modulus = d.planes_of_modulus;
   if (d.epilogue == product::Epilogue::kCompare) {
     params.a_weights = pointers.a_weights;
     params.b_weights = pointers.b_weights;
@@ -51,7 +53,8 @@ inline void set_result(const product::ProductDesc& d, const product::Pointers& p
   constexpr std::int64_t kShortK = 1 << 16;  // 2^16 products of at most 2^14 each
   params.has_short_sums = d.k <= kShortK;
   if (is_wide) return;
-  for (int l = 0; l < d.num_products; ++l) params.moduli[l] = modulus_constants(d.moduli[static_cast<std::size_t>(l)]);
+  for (int l = 0; l * d.planes_of_modulus < d.num_products; ++l)
+    params.moduli[l] = modulus_constants(d.moduli[static_cast<std::size_t>(l)]);
 }
 
 /// A window, see product::Window. @units first: bytes of a line

@@ -61,6 +61,12 @@ __device__ __forceinline__ void store_bytes(std::int8_t* to, SixteenBytes bytes,
   }
 }
 
+/// The constants of a plane's modulus.
+[[nodiscard]] __device__ __forceinline__ const ModulusConstants& modulus_of_plane(const ResultParams& params,
+                                                                                  int plane) {
+  return params.moduli[params.planes_of_modulus == 1 ? plane : plane / params.planes_of_modulus];
+}
+
 /// store_tile(), with one of the two ways to the residue.
 template <int kTileI, LineOrder kOrder, product::Epilogue kEpilogue, bool kIsShort>
 __device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2], const TileOrder& order,
@@ -70,7 +76,7 @@ __device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2]
   static_assert(kOrder == LineOrder::kInOrder || kEpilogue != product::Epilogue::kStoreAcc);
   const int lane = thread % 32;
   const int x = lane % 4;
-  const ResidueOfPlane modulus = residue_of_plane<kIsShort>(params.moduli[plane]);
+  const ResidueOfPlane modulus = residue_of_plane<kIsShort>(modulus_of_plane(params, plane));
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + lane / 4;
@@ -137,7 +143,7 @@ __device__ __forceinline__ void store_tile(const std::int32_t (&acc)[kTileI / 2]
                                            const ResultParams& params, int plane, int i_first, int j_first,
                                            int thread) {
   if constexpr (kEpilogue == product::Epilogue::kReduce) {
-    if (params.has_short_sums != 0 && params.moduli[plane].short_shift != 0) {
+    if (params.has_short_sums != 0 && modulus_of_plane(params, plane).short_shift != 0) {
       store_rows<kTileI, kOrder, kEpilogue, true>(acc, order, params, plane, i_first, j_first, thread);
       return;
     }

@@ -26,8 +26,10 @@ enum class MemorySpace : std::uint8_t { kHost, kDevice };
 /// The CUDA stream that device engines and device phases work on; null on the host.
 using Queue = CUstream_st*;
 
-/// Largest number of planes in one ProductDesc.
+/// Largest number of planes in one ProductDesc, of each modulus one.
 inline constexpr int kMaxProducts = 64;
+/// Planes of one modulus at most: the products of a step of Strassen's.
+inline constexpr int kMaxPlanesOfModulus = 7;
 /// Largest k of one exact INT32 accumulation of signed bytes: |sum| <= 2^17 * 128 * 128 = 2^31. The one sum that
 /// reaches 2^31 has all residues -128, which only modulus 256 has; there wrap-around is harmless because 256 divides
 /// 2^32. For odd moduli |r| <= 127 and 127^2 * 2^17 < 2^31 - 1.
@@ -37,7 +39,7 @@ inline constexpr std::int64_t kPadBytes = 64;
 
 enum class Epilogue : std::uint8_t {
   kStoreAcc,   ///< C_l (int32) = acc_l
-  kReduce,     ///< C_l (int8) = symmetric residue of acc_l modulo moduli[l]
+  kReduce,     ///< C_l (int8) = symmetric residue of acc_l modulo moduli[l], or as planes_of_modulus says
   kReduceAdd,  ///< C_l (int8) = symmetric residue of C_l + acc_l modulo moduli[l]: further blocks of k
   kCompare,    ///< *c (uint64) += pairs that num::is_certified() refuses, with acc_0 >= 0 as floor of their product
 };
@@ -74,8 +76,11 @@ struct ProductDesc {
   std::int64_t n = 0;
   std::int64_t k = 0;
   int num_products = 0;
+  /// so many planes, one after another, have the same modulus; more than 1: kReduce, without windows
+  int planes_of_modulus = 1;
   Epilogue epilogue = Epilogue::kReduce;
-  std::array<std::int16_t, kMaxProducts> moduli{};  ///< kReduce, kReduceAdd: modulus of plane l, 2..256
+  /// kReduce, kReduceAdd: modulus of planes l planes_of_modulus .., 2..256
+  std::array<std::int16_t, kMaxProducts> moduli{};
   std::int64_t a_row_stride = 0;
   std::int64_t a_plane_stride = 0;
   std::int64_t b_row_stride = 0;

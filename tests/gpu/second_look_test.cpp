@@ -355,7 +355,7 @@ Status make_blocks(const SecondLook<T>& look) {
   const ozaki2::DevicePlanes planes{nullptr, base::round_up(look.a.length, std::int64_t{128}), 0};
   return ozaki2::device_single_pass<T>({{look.a, look.a_lines, planes}, {}, &look.state->nonfinite_rows},
                                        {{look.b, look.b_lines, planes}, {}, &look.state->nonfinite_cols}, look.ladder,
-                                       0, look.buffers, look.state, nullptr);
+                                       0, look.buffers, false, look.state, nullptr);
 }
 
 template <class T>

@@ -194,7 +194,7 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const auto state = this->state_at(0);
         const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
                                                     {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, 0, {},
-                                                    state.data(), nullptr);
+                                                    false, state.data(), nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
                                   ", " + std::to_string(bits) + " bits";
@@ -317,7 +317,7 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
         const auto state = this->state_at(0, false, look);
         const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
                                                     {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder,
-                                                    first_rung, blocks, state.data(), nullptr);
+                                                    first_rung, blocks, false, state.data(), nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
                                   ", look " + std::to_string(static_cast<int>(look)) + ", rung " +
@@ -401,7 +401,7 @@ TYPED_TEST(DeviceSplit, PlanesOfTheLowestRungAreMadeOnce) {
   }
   const auto state = this->state_at(0, true);
   const SinglePassOperand<T> operand{x.operand(), x.digit_rows(), x.nonfinite.data()};
-  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder, 0, {}, state.data(), nullptr).ok());
+  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder, 0, {}, false, state.data(), nullptr).ok());
   EXPECT_EQ(x.planes.download(), untouched);
 }
 
@@ -426,7 +426,7 @@ TYPED_TEST(DeviceSplit, OnePassOfSeveralThreadsAndLengths) {
       for (int l = 0; l < kLaunches && refused[static_cast<std::size_t>(t)].empty(); ++l) {
         const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
                                                     {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, 0, {},
-                                                    state.data(), stream);
+                                                    false, state.data(), stream);
         if (!status.ok()) refused[static_cast<std::size_t>(t)] = status.reason();
       }
       gpu_test::check(cudaStreamSynchronize(stream), "synchronise");
@@ -444,7 +444,7 @@ TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
                                       {nullptr, device::kMaxSinglePassLength + 128, 0}},
                                      {},
                                      nullptr};
-  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}), 0, {}, nullptr, nullptr);
+  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}), 0, {}, false, nullptr, nullptr);
   EXPECT_EQ(status.code(), StatusCode::kInternal);
 }
 

@@ -25,7 +25,8 @@ __global__ void empty_sum_smxx(const __grid_constant__ ProductParams params) {
     } else {
       auto& to = static_cast<std::int8_t*>(params.c)[at];
       const std::int32_t before = kEpilogue == product::Epilogue::kReduceAdd ? to : 0;
-      to = static_cast<std::int8_t>(residue_byte<false>(before, residue_of_plane<false>(params.moduli[plane])));
+      to = static_cast<std::int8_t>(
+          residue_byte<false>(before, residue_of_plane<false>(params.moduli[plane / params.planes_of_modulus])));
     }
   }
 }

@@ -48,7 +48,8 @@ constexpr std::int64_t kRowLimit = std::int64_t{1} << 31;        // of rows with
 constexpr std::int64_t kPlaneLimit = 32767;                      // likewise: INT16 in the parameters
 constexpr std::int64_t kTileLimit = std::int64_t{1} << 31;       // tiles are counted in 31 bits
 
-constexpr Abilities kAbilities{.compares = true, .takes_windows = true, .takes_floats = true, .promotes_sums = true};
+constexpr Abilities kAbilities{
+    .compares = true, .takes_windows = true, .takes_floats = true, .promotes_sums = true, .repeats_moduli = true};
 
 std::optional<std::string> why_refused_here(const ProductDesc& d) {
   using detail::wrong;
@@ -73,7 +74,7 @@ std::optional<std::string> why_refused_here(const ProductDesc& d) {
   }
   if (d.format == SliceFormat::kE5m2 && d.exact_k < 128)
     return wrong("exact_k", d.exact_k, "at least 128 for e5m2, which the kernel sums at a time");
-  if (ceil_div(d.m, 128) * ceil_div(d.n, 128) >= kTileLimit / product::kMaxProducts) {
+  if (ceil_div(d.m, 128) * ceil_div(d.n, 128) >= kTileLimit / (product::kMaxProducts * d.planes_of_modulus)) {
     return "m = " + std::to_string(d.m) + " and n = " + std::to_string(d.n) +
            " make too many tiles, must be below 2^25 of 128 x 128";
   }

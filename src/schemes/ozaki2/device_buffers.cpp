@@ -9,6 +9,7 @@
 #include "product/device_phases.hpp"
 #include "product/engine_bytes.hpp"
 #include "schemes/ozaki2/buffers.hpp"
+#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::ozaki2 {
 namespace {
@@ -57,19 +58,38 @@ device::DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, 
   return lines * length + kSkew;
 }
 
+/// The products of quadrants at the lowest rung; none where the plan has none.
+[[nodiscard]] product::ProductDesc strassen_or_none(const plan::Plan& plan) {
+  const Ozaki2Stage& stage = ozaki2_of(plan);
+  return stage.takes_strassen ? strassen_product(plan, stage.ladder.rungs[0].num_moduli) : product::ProductDesc{};
+}
+
+/// Room for so many planes, or for those of quadrants if they take more: then neither number of bytes overflows.
+[[nodiscard]] std::int8_t* take_planes(base::Carver& carver, std::int64_t planes, std::int64_t stride,
+                                       std::int64_t planes_of_quadrants, std::int64_t stride_of_quadrants) {
+  if (planes_of_quadrants == 0 || planes_of_quadrants * stride_of_quadrants < planes * stride)
+    return carver.take<std::int8_t>(planes, stride);
+  return carver.take<std::int8_t>(planes_of_quadrants, stride_of_quadrants);
+}
+
+/// Planes at every rung, and those of quadrants if there may be any.
 void carve_planes(base::Carver& carver, const plan::Plan& plan, DeviceMainBuffers& buffers) {
   const plan::Chunk& chunk = ozaki2_of(plan).chunk;
-  const int planes = most_planes(plan);
-  buffers.a_planes =
-      carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.mc, device::kDeviceLinePad), chunk.kc));
-  buffers.b_planes =
-      carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.nc, device::kDeviceLinePad), chunk.kc));
+  const product::ProductDesc of_quadrants = strassen_or_none(plan);
+  const auto take = [&](std::int64_t lines, std::int64_t stride_of_quadrants) {
+    return take_planes(carver, most_planes(plan), plane_stride(round_up(lines, device::kDeviceLinePad), chunk.kc),
+                       of_quadrants.num_products, stride_of_quadrants);
+  };
+  buffers.a_planes = take(chunk.mc, of_quadrants.a_plane_stride);
+  buffers.b_planes = take(chunk.nc, of_quadrants.b_plane_stride);
 }
 
 void carve_residues(base::Carver& carver, const plan::Plan& plan, DeviceMainBuffers& buffers) {
   const plan::Chunk& chunk = ozaki2_of(plan).chunk;
+  const product::ProductDesc of_quadrants = strassen_or_none(plan);
   buffers.residues =
-      carver.take<std::int8_t>(most_planes(plan), plane_stride(chunk.nc, round_up(chunk.mc, device::kDeviceLinePad)));
+      take_planes(carver, most_planes(plan), plane_stride(chunk.nc, round_up(chunk.mc, device::kDeviceLinePad)),
+                  of_quadrants.num_products, of_quadrants.c_plane_stride);
   buffers.engine_bytes = main_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
 }

@@ -16,9 +16,9 @@
 namespace kizami::ozaki2 {
 
 struct DeviceMainBuffers {
-  std::int8_t* a_planes = nullptr;  ///< [most planes][round_up(mc, pad)][kc]
-  std::int8_t* b_planes = nullptr;  ///< [most planes][round_up(nc, pad)][kc]
-  std::int8_t* residues = nullptr;  ///< [most planes][nc][round_up(mc, pad)]
+  std::int8_t* a_planes = nullptr;  ///< [most planes][round_up(mc, pad)][kc], or those of strassen_product()
+  std::int8_t* b_planes = nullptr;  ///< [most planes][round_up(nc, pad)][kc], likewise
+  std::int8_t* residues = nullptr;  ///< [most planes][nc][round_up(mc, pad)], likewise
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;
 };

@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     device::scale_all(task.c, task.beta.load());
     return;
   }
-  if (rung < 0 || task.state->takes_signs != 0) return;
+  if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return;
   if (task.done != nullptr && *task.done != 0) return;
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
   double* const numbers = reinterpret_cast<double*>(shared);

@@ -501,7 +501,7 @@ __device__ __forceinline__ void reconstruct_block_from_bytes(const DeviceReconst
     if (scales_only) device::scale_all(task.c, task.beta.load());
     return;
   }
-  if (rung < 0 || task.state->takes_signs != 0) return;
+  if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return;
   if (task.done != nullptr && *task.done != 0) return;
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);

@@ -28,6 +28,7 @@
 #include "schemes/ozaki2/device_looks.hpp"
 #include "schemes/ozaki2/device_own_phases.hpp"
 #include "schemes/ozaki2/device_split.hpp"
+#include "schemes/ozaki2/device_strassen.hpp"
 
 namespace kizami::ozaki2 {
 namespace {
@@ -66,7 +67,11 @@ class Ozaki2Call {
   }
 
   Status run() {
-    KIZAMI_RETURN_IF_ERROR(begin(problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_)));
+    const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
+    may_sample_ = next.look.value_or(device::Look::kSample) == device::Look::kSample;
+    may_block_ = next.look ? !may_sample_ : has_scout(plan_);
+    takes_strassen_ = stage_.takes_strassen && may_sample_ && next.first_rung == 0;
+    KIZAMI_RETURN_IF_ERROR(begin(next));
     if (stage_.has_certificate) {
       const base::PhaseRange phase(base::Phase::kCertificate);
       KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_)));
@@ -183,9 +188,21 @@ class Ozaki2Call {
       return stage_.has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
     };
     if (splits_in_one_pass(plan_)) {
+      if constexpr (kMayTakeStrassen) {
+        if (takes_strassen_) {
+          const product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
+          const DevicePlanes a_planes{buffers_.main.a_planes, desc.a_row_stride, desc.a_plane_stride};
+          const DevicePlanes b_planes{buffers_.main.b_planes, desc.b_row_stride, desc.b_plane_stride};
+          KIZAMI_RETURN_IF_ERROR(
+              device_strassen_pass<T>({{a_.lines, a_.buffers, a_planes}, digits(Side::kA), &state()->nonfinite_rows},
+                                      {{b_.lines, b_.buffers, b_planes}, digits(Side::kB), &state()->nonfinite_cols},
+                                      strassen_halves(plan_.shape), ladder(), state(), queue_));
+          if (!may_block_) return {};
+        }
+      }
       return device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
                                    {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols}, ladder(),
-                                   first_rung_, buffers_.second_look, state(), queue_);
+                                   first_rung_, buffers_.second_look, takes_strassen_, state(), queue_);
     }
     KIZAMI_RETURN_IF_ERROR(certify::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
                                                       &state()->nonfinite_rows, state(), num_sms_, queue_));
@@ -264,6 +281,26 @@ class Ozaki2Call {
     return device::writes_c(reconstruct_by_bytes(crt, num_sms_, queue_, is_beside));
   }
 
+  /// The seven products of quadrants and their CRT, which are all where the lowest rung answers a sample.
+  Status multiply_by_strassen(const DeviceReconstruction<T>& whole) {
+    KIZAMI_RETURN_IF_ERROR(choose_strassen(state(), queue_));
+    const product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
+    const DeviceMainBuffers& main = buffers_.main;
+    const product::Pointers pointers{main.a_planes, main.b_planes, main.residues, &state()->num_strassen_products};
+    KIZAMI_RETURN_IF_ERROR(product::launch(*stage_.engine, plan_.schedule.facts, desc, pointers,
+                                           {main.engine, main.engine_bytes}, queue_));
+    if constexpr (kMayTakeStrassen) {
+      const base::PhaseRange phase(base::Phase::kReconstruction);
+      DeviceReconstruction<T> crt = whole;
+      crt.planes = {main.residues, ladder().rungs[0].num_moduli, desc.c_col_stride, desc.c_plane_stride};
+      crt.row_scale = a_.buffers.scales;
+      crt.col_scale = b_.buffers.scales;
+      crt.c = problem_.c;
+      return device::writes_c(reconstruct_strassen(crt, strassen_halves(plan_.shape), num_sms_, queue_));
+    }
+    return {};
+  }
+
   /// The kernels follow the state, whatever the host knows.
   Status multiply(int rung, bool knows_rung, fp64::DeviceCall<T>& left) {
     const plan::Chunk& chunk = stage_.chunk;
@@ -283,6 +320,9 @@ class Ozaki2Call {
     crt.bits_stride = ceil_div(plan_.shape.m, 32);
     crt.alpha = problem_.alpha;
     crt.beta = problem_.beta;
+    const bool may_strassen = takes_strassen_ && rung == 0;
+    if (may_strassen) KIZAMI_RETURN_IF_ERROR(multiply_by_strassen(crt));
+    const std::int32_t* const count = may_strassen ? &state()->num_whole_products : &state()->num_products;
     for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
       for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
         const std::int64_t num_i = std::min(chunk.mc, plan_.shape.m - i);
@@ -292,8 +332,7 @@ class Ozaki2Call {
           desc.k = std::min(chunk.kc, plan_.shape.k - h);
           desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
           KIZAMI_RETURN_IF_ERROR(load_planes(i, num_i, j, desc.n, h, desc.k, a_planes, b_planes));
-          const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
-                                           reads_count ? &state()->num_products : nullptr};
+          const product::Pointers pointers{main.a_planes, main.b_planes, main.residues, reads_count ? count : nullptr};
           KIZAMI_RETURN_IF_ERROR(product::launch(*stage_.engine, plan_.schedule.facts, desc, pointers,
                                                  {main.engine, main.engine_bytes}, queue_));
         }
@@ -325,6 +364,8 @@ class Ozaki2Call {
     return call;
   }
 
+  static constexpr bool kMayTakeStrassen = std::is_same_v<T, double>;
+
   const plan::Plan& plan_;
   const Ozaki2Stage& stage_;
   const device::DeviceProblem<T>& problem_;
@@ -336,6 +377,9 @@ class Ozaki2Call {
   int first_rung_ = 0;          ///< as in state()
   bool has_digits_ = false;     ///< of blocks, by the split
   bool may_want_gain_ = false;  ///< as in certify::SecondLook
+  bool may_sample_ = false;     ///< state()->look may be kSample
+  bool may_block_ = false;      ///< it may be another
+  bool takes_strassen_ = false;
   DeviceBuffers buffers_;
   Operand<T> a_;
   Operand<T> b_;

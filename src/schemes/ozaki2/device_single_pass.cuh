@@ -16,6 +16,7 @@
 #include "certify/device_line_warps.cuh"
 #include "device/panel.cuh"
 #include "schemes/ozaki2/device_buffers.hpp"
+#include "schemes/ozaki2/device_pass_digits.cuh"
 #include "schemes/ozaki2/device_residue_rows.cuh"
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/residues.hpp"
@@ -42,6 +43,7 @@ struct Pass {
   num::Ladder ladder;
   std::int32_t rung;        ///< whose planes are made
   std::int32_t num_planes;  ///< of it
+  bool leaves_samples;      ///< state->look = kSample is another kernel's
   const device::DeviceState* state;
 };
 
@@ -56,48 +58,6 @@ template <class T, int kWords>
 template <class T, int kWords>
 inline constexpr int kPassBlocksPerSm = rest_bytes<T, kWords>(64) == 0 ? 3 : 2;
 
-/// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
-template <class T, int kWords, class Make>
-__device__ void convert_block(unsigned char* block, unsigned char* rest, const Make& make) {
-  using F = Fragment<T, kWords>;
-  static_assert(F::kInPlace * F::kProductBytes == 64 * static_cast<int>(sizeof(T)));
-  F fragments[2];
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    device::Element<T> elements[2];
-    device::read_pair<T>(block, pair_of_lane(i), elements);
-    fragments[i] = make(elements);
-  }
-  __syncwarp();
-#pragma unroll
-  for (int i = 0; i < 2; ++i) fragments[i].store(block + i * 64 * sizeof(T), rest + i * F::kRestBytes);
-}
-
-/// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
-/// @param is_live false: zeros
-template <class T>
-__device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
-                             bool is_live, const device::LineUnits& units, const certify::DeviceDigits& digits) {
-  constexpr int kTerms = device::Element<T>::kTerms;
-  const int stride = static_cast<int>(digits.stride);
-  const std::int64_t first_sample = first / stride;
-  const auto count = static_cast<int>(
-      max(std::int64_t{0}, min(std::int64_t{length / stride}, digits.row_stride / kTerms - first_sample)));
-  const std::int64_t at = line * digits.row_stride + first_sample * kTerms;
-  std::int8_t* const out = digits.digits + at;
-  std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
-#pragma unroll 2
-  for (int s = 32 * part + static_cast<int>(threadIdx.x) % 32; s < count; s += 32 * device::Panel<T>::kWarpsPerLine) {
-    const device::Element<T> e = device::load_element(reinterpret_cast<const T*>(piece) + s * stride);
-#pragma unroll
-    for (int t = 0; t < kTerms; ++t) {
-      const auto digit = static_cast<std::int8_t>(is_live ? device::digit_of(e.term[t], units) : 0);
-      out[s * kTerms + t] = digit;
-      if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
-    }
-  }
-}
-
 /// @range  one cluster: some whole lines of one operand
 template <class T, int kWords>
 __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kWords>))
@@ -110,7 +70,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
   base::begin_in_cluster(&mailbox, sizeof mailbox);
   base::follow_previous_kernel();
   const device::Look look = pass.state->look;
-  if (pass.state->is_scaling_only != 0) return;
+  if ((pass.state->is_scaling_only != 0) | (pass.leaves_samples & (look == device::Look::kSample))) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
   const problem::Lines<T>& lines = task.operand.lines;
@@ -151,27 +111,9 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
   const auto [range, exponent] = certify::kernels::first_look(lines, line, line_warps, for_pairs);
   const bool is_there = line < base::round_up(lines.num_lines, device::kReadRows);  // or padding
 
-  certify::kernels::Sums sums;
   const bool is_live = exponent != num::kNoExponent;
   const device::LineUnits units(is_live ? exponent : 0);
-  if (is_live && units.is_plain) {
-    std::uint32_t abs = 0;  // of 64 terms at most
-    for_pairs([&](const device::Element<T>(&elements)[2]) {
-#pragma unroll
-      for (int i = 0; i < 2 * kTerms; ++i) {
-        const double x = elements[i / kTerms].term[i % kTerms];
-        const std::uint32_t root = device::plain_root(x, units);
-        abs += device::plain_abs(x, units);
-        sums.squares += static_cast<std::uint64_t>(root) * root;
-      }
-    });
-    sums.abs = abs;
-  } else if (is_live) {
-    for_pairs([&](const device::Element<T>(&elements)[2]) {
-      for (int i = 0; i < 2 * kTerms; ++i)
-        device::add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
-    });
-  }
+  certify::kernels::Sums sums = sums_of_pairs<T>(is_live, units, for_pairs);
   if (look != device::Look::kSample) {
     if (line < lines.num_lines)
       certify::kernels::write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, task.blocks);
@@ -230,8 +172,8 @@ namespace kizami::ozaki2 {
 
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          int first_rung, const certify::SecondLookBuffers& blocks, const device::DeviceState* state,
-                          product::Queue queue) {
+                          int first_rung, const certify::SecondLookBuffers& blocks, bool leaves_samples,
+                          const device::DeviceState* state, product::Queue queue) {
   using P = device::Panel<T>;
   const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
   const auto task_of = [](const SinglePassOperand<T>& x, const certify::kernels::DigitRows& digits,
@@ -267,6 +209,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                         ladder,
                         first_rung,
                         num_planes,
+                        leaves_samples,
                         state};
 
   const auto start = [&](auto kernel, const auto& shared_bytes) -> Status {
@@ -293,4 +236,5 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 #define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                          \
   template ::kizami::Status kizami::ozaki2::device_single_pass<T>(                                 \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int, \
-      const ::kizami::certify::SecondLookBuffers&, const ::kizami::device::DeviceState*, ::kizami::product::Queue)
+      const ::kizami::certify::SecondLookBuffers&, bool, const ::kizami::device::DeviceState*,     \
+      ::kizami::product::Queue)

@@ -67,12 +67,13 @@ struct SinglePassOperand {
 /// Reads every element from memory once. Rows of digits up to the next multiple of device::kReadRows are zero too.
 /// state->look says what is made: without kSample block digits and num::line_weight() of the lines, in `blocks`,
 /// instead of sampled digits, and with kBlocksFirst no planes and no scales.
+/// @param  leaves_samples  whether device_strassen_pass() is there for kSample
 /// @range  lines of at most device::kMaxSinglePassLength elements; norm_limit of first_rung < 2^94; first_rung =
 ///         state->first_rung; planes of equal row strides
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          int first_rung, const certify::SecondLookBuffers& blocks, const device::DeviceState* state,
-                          product::Queue queue);
+                          int first_rung, const certify::SecondLookBuffers& blocks, bool leaves_samples,
+                          const device::DeviceState* state, product::Queue queue);
 
 }  // namespace kizami::ozaki2

@@ -18,6 +18,7 @@
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_seconds.hpp"
 #include "schemes/ozaki2/ladder.hpp"
+#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::ozaki2 {
 
@@ -152,6 +153,22 @@ std::size_t plan_chunks(plan::Plan& plan) {
   return 0;
 }
 
+/// Takes Strassen's products where they are quicker and what they need is within the limit.
+void plan_strassen(plan::Plan& plan) {
+  if (!plan::is_on_device(plan) || plan::is_empty(plan.shape) || !may_take_strassen(plan)) return;
+  if (strassen_gain_seconds(plan) <= 0.0) return;
+  Ozaki2Stage& stage = plan::edit_stage<Ozaki2Stage>(plan);
+  stage.takes_strassen = true;
+  const std::size_t limit = device::workspace_limit(plan.policy.workspace_limit_bytes, plan.schedule.facts);
+  const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
+  if (booked_bytes(plan, granted) > granted) {
+    stage.takes_strassen = false;
+    return;
+  }
+  plan.schedule.product_bytes = product_bytes(plan);
+  plan.schedule.workspace_bytes = booked_bytes(plan, granted);
+}
+
 /// Every kind of product that the plan may launch: the main pass at each rung, further blocks of k, the certificate.
 std::vector<product::ProductDesc> planned_products(const plan::Plan& plan) {
   std::vector<product::ProductDesc> products;
@@ -249,7 +266,9 @@ std::variant<double, product::Refusal> predict(const plan::Plan& plan) {
   const auto passes = [](std::int64_t extent, std::int64_t part) {
     return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
   };
-  return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
+  const double gain = ozaki2_of(plan).takes_strassen ? strassen_gain_seconds(plan) : 0.0;
+  return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) -
+         gain +
          (plan::is_on_device(plan) ? device_phase_seconds(plan)
                                    : phase_seconds(plan) + extra_certificate_seconds(plan));
 }
@@ -269,6 +288,7 @@ EngineAnswer plan_ozaki2_on_engine(plan::Plan& plan) {
   const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
   if (most_rungs > 0) truncate(plan::edit_stage<Ozaki2Stage>(plan).ladder, most_rungs);
   if (const std::size_t needed = plan_chunks(plan); needed > 0) return WantedWorkspace{needed};
+  plan_strassen(plan);
   const auto predicted = predict(plan);
   if (const auto* refusal = std::get_if<product::Refusal>(&predicted)) return *refusal;
   return std::get<double>(predicted);

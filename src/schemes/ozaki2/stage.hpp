@@ -22,8 +22,9 @@ struct Ozaki2Stage final : plan::StageOf<Ozaki2Stage, Scheme::kOzaki2> {
   num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;
 
   const product::Engine* engine = nullptr;
-  plan::Chunk chunk;        ///< main pass
-  plan::Chunk certificate;  ///< lines of one certificate pass; kc = k
+  plan::Chunk chunk;            ///< main pass
+  plan::Chunk certificate;      ///< lines of one certificate pass; kc = k
+  bool takes_strassen = false;  ///< on a device, where the sample certifies the lowest rung: strassen.hpp
   /// What the engine asks for on the host, over all products that the plan may launch; once chunks are final.
   struct EngineBytes {
     std::size_t certificate = 0;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What a device call by Strassen's products (strassen.hpp) has of its own: split, choice and CRT. All pointers are
+// device memory; every function enqueues and waits for nothing.
+#pragma once
+
+#include "schemes/ozaki2/device_crt.hpp"
+#include "schemes/ozaki2/device_split.hpp"
+#include "schemes/ozaki2/strassen.hpp"
+
+namespace kizami::ozaki2 {
+
+/// device_single_pass() at the lowest rung, with the planes of the seven sums of quadrants instead of those of the operand:
+/// sum s of modulus l is plane 7 l + s of A, 7 l + strassen_product_of_b(s) of B, and planes.plane_stride from one to the
+/// next.
+/// @range  as there; integer_bits() of the rung <= 61; state->first_rung = 0
+/// @queue  one kernel, which ends at once unless state->look is kSample
+template <class T>
+Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const StrassenHalves& halves,
+                            const num::Ladder& ladder, const device::DeviceState* state, product::Queue queue);
+
+/// With the rung of the call known: num_strassen_products and num_whole_products of the state.
+/// @queue one kernel
+Status choose_strassen(device::DeviceState* state, product::Queue queue);
+
+/// reconstruct_device() of the seven products: C of whole quadrants, at rung 0.
+/// @range  task.c, its scales and repairs are of the whole C; planes are those of strassen_product(); the rung's count takes
+///         two or three pieces
+/// @queue  one kernel, which ends at once if state->num_strassen_products is zero
+Status reconstruct_strassen(const DeviceReconstruction<double>& task, const StrassenHalves& halves, int num_sms,
+                            product::Queue queue);
+
+}  // namespace kizami::ozaki2

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "schemes/ozaki2/strassen.hpp"
+
+#include <variant>
+
+#include "base/int_math.hpp"
+#include "device/padding.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
+#include "schemes/ozaki2/device_crt.hpp"
+#include "schemes/ozaki2/residues.hpp"
+#include "schemes/ozaki2/stage.hpp"
+
+namespace kizami::ozaki2 {
+namespace {
+
+/// Sums of four integers have two bits more.
+constexpr int kMostIntegerBits = 61;
+
+[[nodiscard]] double offered_seconds(const plan::Plan& plan, const product::ProductDesc& desc) {
+  const auto answer = ozaki2_of(plan).engine->query(desc, plan.schedule.facts);
+  const auto* const offer = std::get_if<product::Offer>(&answer);
+  return offer == nullptr ? -1.0 : offer->seconds;
+}
+
+}  // namespace
+
+StrassenHalves strassen_halves(const problem::Shape& shape) {
+  const auto half = [](std::int64_t extent, std::int64_t pad) {
+    return base::round_up(base::ceil_div(extent, std::int64_t{2}), pad);
+  };
+  return {half(shape.m, device::kReadRows), half(shape.n, device::kReadRows), half(shape.k, device::kDeviceInnerPad)};
+}
+
+product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli) {
+  const StrassenHalves halves = strassen_halves(plan.shape);
+  product::ProductDesc desc = device_main_product(plan, {halves.m, halves.n, halves.k}, num_moduli);
+  desc.num_products *= kStrassenProducts;
+  desc.planes_of_modulus = kStrassenProducts;
+  return desc;
+}
+
+bool may_take_strassen(const plan::Plan& plan) {
+  const Ozaki2Stage& stage = ozaki2_of(plan);
+  if (plan.shape.scalar != Scalar::kF64) return false;  // of complex numbers split and CRT take what products save
+  if (stage.ladder.num_rungs == 0 || !stage.engine->reads_num_products() || !splits_in_one_pass(plan)) return false;
+  const num::Rung& rung = stage.ladder.rungs[0];
+  if (integer_bits(rung) > kMostIntegerBits || rung.num_moduli > most_piece_moduli(false, kMostStrassenPieces))
+    return false;
+  return offered_seconds(plan, strassen_product(plan, rung.num_moduli)) >= 0.0;
+}
+
+double strassen_gain_seconds(const plan::Plan& plan) {
+  // docs/perf/strassen.md: 7/4 of the planes, and a little more work for each.
+  constexpr double kSplitPlanesPerSecond = 2.5e12;
+  constexpr double kResiduesPerSecond = 1.8e12;
+  constexpr double kLaunchSeconds = 40e-6;  // of kernels that are not taken
+  constexpr double kShareSaved = 0.8;       // of what products alone save, in calls that are held by power
+  const problem::Shape& shape = plan.shape;
+  const int moduli = ozaki2_of(plan).ladder.rungs[0].num_moduli;  // and planes
+  const auto m = static_cast<double>(shape.m);
+  const auto n = static_cast<double>(shape.n);
+  const auto k = static_cast<double>(shape.k);
+  const double more_planes = (kStrassenProducts / 4.0 - 1.0) * moduli;
+  const double saved =
+      offered_seconds(plan, device_main_product(plan, {shape.m, shape.n, ozaki2_of(plan).chunk.kc}, moduli)) -
+      offered_seconds(plan, strassen_product(plan, moduli));
+  return kShareSaved * saved - (m + n) * k * more_planes / kSplitPlanesPerSecond -
+         m * n * more_planes / kResiduesPerSecond - kLaunchSeconds;
+}
+
+}  // namespace kizami::ozaki2

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// One step of Strassen's algorithm in Winograd's form (7 products of quadrants instead of 8), in the residues of a
+// device call: sums of quadrants are exact there, and C has the bits that it has without it.   @cite Winograd1971
+//
+//   S1 = A21 + A22, S2 = S1 - A11, S3 = A11 - A21, S4 = A12 - S2;  T1 = B12 - B11, T2 = B22 - T1, T3 = B22 - B12, T4 = T2 - B21
+//   P1 = A11 B11, P2 = A12 B21, P3 = S4 B22, P4 = A22 T4, P5 = S1 T1, P6 = S2 T2, P7 = S3 T3
+//   C11 = P1 + P2, C12 = P1 + P6 + P5 + P3, C21 = P1 + P6 + P7 - P4, C22 = P1 + P6 + P7 + P5
+//
+// Quadrants are of the integers a' and b' (residues.hpp), so scales of lines do not matter. With -B11, B21, -B12 and B22
+// in the places of A11, A12, A21 and A22 the seven sums of B are those of A in another order, but for the signs of B11
+// and T4: the split of both operands is one, and the CRT takes -P1 and -P4.
+#pragma once
+
+#include <cstdint>
+
+#include "kizami/host_device.hpp"
+#include "plan/plan.hpp"
+#include "product/product.hpp"
+
+namespace kizami::ozaki2 {
+
+/// Products of quadrants, and so planes of each modulus.
+inline constexpr int kStrassenProducts = 7;
+static_assert(kStrassenProducts <= product::kMaxPlanesOfModulus);
+
+/// Sum s of the four quadrants (0, 0), (0, 1), (1, 0), (1, 1) by halves of the lines and of k, with these signs.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int strassen_sign(int s, int quadrant) {
+  constexpr int kSigns[kStrassenProducts][4] = {{1, 0, 0, 0}, {0, 1, 0, 0},  {1, 1, -1, -1}, {0, 0, 0, 1},
+                                                {0, 0, 1, 1}, {-1, 0, 1, 1}, {1, 0, -1, 0}};
+  return kSigns[s][quadrant];
+}
+/// The product that takes sum s of B; of A it is product s.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int strassen_product_of_b(int s) {
+  constexpr int kProducts[kStrassenProducts] = {0, 1, 3, 2, 6, 5, 4};
+  return kProducts[s];
+}
+
+/// Lines and elements of a quadrant; those that the operands have not are zero.
+struct StrassenHalves {
+  std::int64_t m = 0;  ///< a multiple of device::kReadRows
+  std::int64_t n = 0;  ///< likewise
+  std::int64_t k = 0;  ///< a multiple of device::kDeviceInnerPad
+};
+[[nodiscard]] StrassenHalves strassen_halves(const problem::Shape& shape);
+
+/// The products of quadrants with so many moduli: planes 7 l .. 7 l + 6 of modulus l.
+[[nodiscard]] product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli);
+
+/// FP64 pieces of the sums that the CRT of quadrants keeps in registers, at most.
+inline constexpr int kMostStrassenPieces = 3;
+
+/// Whether a call may take it, at its lowest rung: FP64 in device memory, split in one pass, an engine with planes
+/// of the same modulus, and integers whose sums the split and the CRT hold.
+[[nodiscard]] bool may_take_strassen(const plan::Plan& plan);
+
+/// Seconds that it saves at the lowest rung, by the model of device_seconds.hpp; negative where it is slower.
+/// @range may_take_strassen(plan)
+[[nodiscard]] double strassen_gain_seconds(const plan::Plan& plan);
+
+}  // namespace kizami::ozaki2

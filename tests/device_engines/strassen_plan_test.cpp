@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Where the planner takes Strassen's products on an H200, and what they book.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "device_engines/h200_environment.hpp"
+#include "plan/plan.hpp"
+#include "schemes/ozaki2/stage.hpp"
+#include "schemes/ozaki2/strassen.hpp"
+
+namespace kizami::plan {
+namespace {
+
+[[nodiscard]] Plan plan_for(const problem::Shape& shape, Policy policy = {}) {
+  policy.scheme = Scheme::kOzaki2;
+  policy.engine = EngineName::kHopper;
+  const Result<Plan> plan = make(shape, policy, h200_environment());
+  EXPECT_TRUE(plan.ok()) << plan.status().reason();
+  return plan.value();
+}
+[[nodiscard]] bool takes_strassen(const problem::Shape& shape, const Policy& policy = {}) {
+  return ozaki2::ozaki2_of(plan_for(shape, policy)).takes_strassen;
+}
+
+TEST(StrassenPlan, IsForLargeProducts) {
+  EXPECT_TRUE(takes_strassen({Scalar::kF64, 16384, 16384, 16384}));
+  EXPECT_TRUE(takes_strassen({Scalar::kF64, 8192, 8192, 8192}));
+  EXPECT_FALSE(takes_strassen({Scalar::kF64, 1024, 1024, 1024}));
+  EXPECT_FALSE(takes_strassen({Scalar::kF64, 8192, 8192, 512})) << "split and CRT take more than is saved";
+  EXPECT_FALSE(takes_strassen({Scalar::kF64, 16384, 64, 16384}));
+  EXPECT_FALSE(takes_strassen({Scalar::kF64, 8192, 8192, 20000})) << "no split in one pass";
+  EXPECT_FALSE(takes_strassen({Scalar::kF32, 8192, 8192, 8192}));
+}
+
+TEST(StrassenPlan, IsPartOfTheScheduleAlone) {
+  const problem::Shape shape{Scalar::kF64, 8192, 8192, 8192};
+  Policy small;
+  small.workspace_limit_bytes = std::size_t{1} << 30;
+  const Plan without = plan_for(shape, small);
+  EXPECT_FALSE(ozaki2::ozaki2_of(without).takes_strassen) << "in chunks";
+  EXPECT_EQ(numerics_hash(plan_for(shape)), numerics_hash(without));
+}
+
+TEST(StrassenPlan, BooksSevenQuartersOfThePlanes) {
+  const Plan plan = plan_for({Scalar::kF64, 8192, 8192, 8192});
+  const int moduli = ozaki2::ozaki2_of(plan).ladder.rungs[0].num_moduli;
+  const product::ProductDesc desc = ozaki2::strassen_product(plan, moduli);
+  EXPECT_EQ(desc.m, 4096);
+  EXPECT_EQ(desc.n, 4096);
+  EXPECT_EQ(desc.k, 4096);
+  EXPECT_EQ(desc.num_products, 7 * moduli);
+  EXPECT_EQ(desc.planes_of_modulus, 7);
+  EXPECT_GE(static_cast<std::int64_t>(plan.schedule.workspace_bytes),
+            desc.num_products * (desc.a_plane_stride + desc.b_plane_stride + desc.c_plane_stride));
+}
+
+}  // namespace
+}  // namespace kizami::plan

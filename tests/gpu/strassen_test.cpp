@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Strassen's products in the residues: the bits of the whole product, and that the call took them.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "gpu/planned_call.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
+#include "schemes/ozaki2/plan.hpp"
+#include "schemes/ozaki2/strassen.hpp"
+
+namespace kizami::gpu_test {
+namespace {
+
+class StrassenTest : public DeviceTest {};
+
+/// The plan of a case by engine hopper, with Strassen's products or without, whatever the planner takes.
+[[nodiscard]] plan::Plan plan_with(const Case& c, bool takes_strassen) {
+  plan::Plan plan = planned(c, device_policy(c, EngineName::kHopper));
+  EXPECT_TRUE(ozaki2::may_take_strassen(plan)) << check::print(c);
+  plan::edit_stage<ozaki2::Ozaki2Stage>(plan).takes_strassen = takes_strassen;
+  plan.schedule.product_bytes = ozaki2::product_bytes(plan);
+  plan.schedule.workspace_bytes = plan.schedule.product_bytes;
+  return plan;
+}
+
+/// Runs both ways and compares every bit. @return the state behind the call with Strassen's products
+device::DeviceState run_both(const std::string& line, std::optional<device::Look> look = std::nullopt) {
+  const Case c = case_of(line);
+  PlannedCall<double> with(c, plan_with(c, true));
+  PlannedCall<double> without(c, plan_with(c, false));
+  with.run(look);
+  without.run(look);
+  expect_same(with.c(), without.c(), line);
+  const device::DeviceState state = with.state();
+  const device::DeviceState reference = without.state();
+  EXPECT_EQ(state.selection.rung, reference.selection.rung) << line;
+  EXPECT_EQ(state.num_repairs, reference.num_repairs) << line;
+  EXPECT_EQ(state.sampled_failures, reference.sampled_failures) << line;
+  EXPECT_EQ(state.nonfinite_rows, reference.nonfinite_rows) << line;
+  EXPECT_EQ(state.nonfinite_cols, reference.nonfinite_cols) << line;
+  EXPECT_EQ(reference.num_strassen_products, 0) << line;
+  return state;
+}
+
+void expect_taken(const std::string& line) {
+  const device::DeviceState state = run_both(line);
+  EXPECT_GT(state.num_products, 0) << line;
+  EXPECT_EQ(state.num_strassen_products, 7 * state.num_products) << line;
+  EXPECT_EQ(state.num_whole_products, 0) << line;
+}
+void expect_left(const std::string& line, std::optional<device::Look> look = std::nullopt) {
+  const device::DeviceState state = run_both(line, look);
+  EXPECT_EQ(state.num_strassen_products, 0) << line;
+}
+
+TEST_F(StrassenTest, HasTheBitsOfTheWholeProduct) {
+  for (const char* op : {"nn", "nt", "tn", "tt"}) {
+    for (const char* shape : {"512x512x512", "256x384x1024", "1000x520x777", "1041x1023x1030", "96x2048x130"})
+      expect_taken("d " + std::string(op) + " " + shape + " A=exprand:phi=0.5 B=exprand:phi=0.5");
+  }
+}
+
+/// Fewer moduli, whose sums take two pieces, and counts that are odd.
+TEST_F(StrassenTest, TakesOtherAccuracies) {
+  for (const char* bits : {"20", "30", "40"}) expect_taken("d nn 200x210x500 accuracy=bits=" + std::string(bits));
+}
+
+TEST_F(StrassenTest, TakesLinesOfEveryLength) {
+  for (const int k : {127, 128, 129, 255, 257, 4096, 5000, 8192, 9001, 16384})
+    expect_taken("d nt 130x70x" + std::to_string(k));
+  for (const int m : {1, 15, 16, 17, 31, 33}) {
+    expect_taken("d tn " + std::to_string(m) + "x64x300");
+    expect_taken("d nn 64x" + std::to_string(m) + "x300");
+  }
+}
+
+TEST_F(StrassenTest, TakesFactorsAndStrides) {
+  expect_taken("d nn 300x200x400 a=0.3 b=-2");
+  expect_taken("d nt 301x203x405 a=-1 b=1 ld+3 off+1");
+  expect_taken("d tn 301x203x405 layout=row");
+}
+
+TEST_F(StrassenTest, LeavesLinesThatAreNotFinite) {
+  expect_taken("d nn 200x210x500 A=randn,nan@middle");
+  expect_taken("d nt 200x210x500 A=randn B=randn,inf@corner");
+  expect_taken("d nn 200x210x500 A=zeros");
+  expect_taken("d nn 200x210x500 A=randn,x2^-990");
+}
+
+TEST_F(StrassenTest, LeavesHigherRungsToTheWholeProduct) {
+  expect_left("d nn 300x310x520 A=exprand:phi=4 B=exprand:phi=4");
+  expect_left("d nn 300x310x520 A=grade:inner,span=400 B=grade:inner,span=400");
+  expect_left("d nn 300x310x520 a=0 b=2");
+}
+
+TEST_F(StrassenTest, LeavesBlocksToTheWholeProduct) {
+  for (const device::Look look : {device::Look::kBlocks, device::Look::kBlocksFirst})
+    expect_left("d nn 300x310x520", look);
+}
+
+/// Where a scout decides while the call runs, both splits are enqueued.
+TEST_F(StrassenTest, FollowsAScout) {
+  expect_taken("d nn 3080x3073x3072 A=exprand:phi=0.5 B=exprand:phi=0.5");
+  expect_left("d nt 3072x3073x3100 A=exprand:phi=1 B=exprand:phi=1");
+  expect_left("d tn 3073x3080x3090 A=exprand:phi=4 B=exprand:phi=4");
+}
+
+}  // namespace
+}  // namespace kizami::gpu_test

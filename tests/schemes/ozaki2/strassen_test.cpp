@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The seven products as the split and the CRT of a device take them, in integers.
+#include "schemes/ozaki2/strassen.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "schemes/ozaki2/device_crt.hpp"
+
+namespace kizami::ozaki2 {
+namespace {
+
+using Quadrants = std::array<std::int64_t, 4>;  ///< by halves of the lines, then of k
+
+[[nodiscard]] std::array<std::int64_t, kStrassenProducts> sums_of(const Quadrants& x) {
+  std::array<std::int64_t, kStrassenProducts> sums{};
+  for (int s = 0; s < kStrassenProducts; ++s) {
+    for (int q = 0; q < 4; ++q)
+      sums[static_cast<std::size_t>(s)] += strassen_sign(s, q) * x[static_cast<std::size_t>(q)];
+  }
+  return sums;
+}
+
+TEST(Strassen, SevenProductsAreTheEight) {
+  // Products of quadrants are bilinear: all pairs of single quadrants are enough.
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t j = 0; j < 4; ++j) {
+      Quadrants a{};
+      Quadrants b{};
+      a[i] = 3;
+      b[j] = 5;
+      const auto of_a = sums_of(a);
+      // A line of B is a column: halves of k are negated where they are the first.
+      const auto of_b = sums_of({-b[0], b[1], -b[2], b[3]});
+      std::array<std::int64_t, kStrassenProducts> p{};
+      for (int s = 0; s < kStrassenProducts; ++s) {
+        const auto product = static_cast<std::size_t>(strassen_product_of_b(s));
+        p[product] = of_a[product] * of_b[static_cast<std::size_t>(s)];
+      }
+      p[0] = -p[0];  // as the CRT takes it; P4 has the sign that it adds
+      EXPECT_EQ(p[0] + p[1], a[0] * b[0] + a[1] * b[1]);
+      EXPECT_EQ(p[0] + p[5] + p[4] + p[2], a[0] * b[2] + a[1] * b[3]);
+      EXPECT_EQ(p[0] + p[5] + p[6] + p[3], a[2] * b[0] + a[3] * b[1]);
+      EXPECT_EQ(p[0] + p[5] + p[6] + p[4], a[2] * b[2] + a[3] * b[3]);
+    }
+  }
+}
+
+TEST(Strassen, HalvesHoldTheWhole) {
+  for (const std::int64_t extent : {1, 2, 31, 32, 33, 255, 256, 257, 8192, 16383}) {
+    const StrassenHalves halves = strassen_halves({Scalar::kF64, extent, extent, extent});
+    for (const std::int64_t half : {halves.m, halves.n, halves.k}) EXPECT_GE(2 * half, extent);
+    EXPECT_EQ(halves.m % 16, 0);
+    EXPECT_EQ(halves.n % 16, 0);
+    EXPECT_EQ(halves.k % 128, 0);
+    EXPECT_LT(halves.m, (extent + 1) / 2 + 16);
+    EXPECT_LT(halves.k, (extent + 1) / 2 + 128);
+  }
+}
+
+/// The CRT adds residues up to 512 before it weighs them: partial sums of pieces stay below 2^53 of their grid.
+TEST(Strassen, SumsOfFourResiduesAreExact) {
+  for (const DeviceCrtTable& table : make_device_crt_tables(num::Ring::kReal)) {
+    const DeviceCrtPieces& pieces = table.pieces;
+    if (pieces.count == 0 || pieces.count > kMostStrassenPieces) continue;
+    double most[kMostStrassenPieces] = {};
+    for (int i = 0; i < pieces.count; ++i) {
+      const double limit = std::ldexp(1.0, 53 + pieces.grid[i]);
+      double magnitude = 0;
+      for (int q = 0; q < table.num_planes; ++q) magnitude += std::abs(pieces.weight[q][i]) * 0x1p-12;
+      most[i] = 512 * magnitude;
+      EXPECT_LT((4096 + 1023) * magnitude + most[i], limit) << table.num_planes << ' ' << i;
+      const double quotient = most[0] * pieces.inverse * 1.01 + 2;
+      const double left = quotient * std::abs(pieces.product[i]) + most[i] + 2 * std::abs(pieces.product[i]);
+      EXPECT_LT(left, limit) << table.num_planes << ' ' << i;
+      if (i > 0) {
+        EXPECT_LT(left, std::ldexp(1.0, 50 + pieces.grid[i - 1])) << table.num_planes << ' ' << i;
+      }
+    }
+    EXPECT_LT((most[1] + most[2]) * pieces.inverse, 0x1p-12) << table.num_planes;
+  }
+}
+
+}  // namespace
+}  // namespace kizami::ozaki2
