@@ -29,6 +29,7 @@ function(kizami_module)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>
                                                $<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized>)
     endif()
+    kizami_precompile(${target} module)
     set_property(GLOBAL APPEND PROPERTY KIZAMI_MODULES_WITH_SOURCES ${target})
     set(scope PUBLIC)
   else()

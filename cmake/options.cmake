@@ -27,9 +27,11 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(KIZAMI_CCACHE ccache)
 if(KIZAMI_CCACHE)
+  # Units that read precompiled headers (cmake/precompile.cmake) it caches only if told to.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${KIZAMI_CCACHE})
   foreach(language C CXX CUDA)
     if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
-      set(CMAKE_${language}_COMPILER_LAUNCHER ${KIZAMI_CCACHE})
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${launcher})
     endif()
   endforeach()
 endif()

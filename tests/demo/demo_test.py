@@ -20,7 +20,7 @@ VENV = ROOT / "build" / "venv" / "bin" / "python"
 
 if not all(importlib.util.find_spec(name) for name in ("numpy", "matplotlib")):
     if not VENV.exists() or Path(sys.executable) == VENV:
-        print("skipped: needs NumPy and matplotlib (./kz demo installs them into build/venv)")
+        print("skipped: needs NumPy and matplotlib (./kz test installs them into build/venv)")
         sys.exit(77)
     os.execv(VENV, [str(VENV), *sys.argv])
 

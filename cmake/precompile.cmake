@@ -1,0 +1,47 @@
+# What nearly all units include of the standard library, parsed once: a second of three a unit (docs/perf/build_times.md). CLI11 and nlohmann-json
+# stay out, which leave work to every unit that reads them so. The presets package and tidy do without, and prove that no source wants it.
+set(KIZAMI_COMMON_HEADERS algorithm array cmath complex cstdint functional memory optional random span string variant vector)
+
+# kizami_common_headers(KIND [PROGRAM] [HEADERS <file>...] [OPTIONS <option>...] [LIBRARIES <target>...]): the headers as units of one kind read them, which have the same
+# code generation and warnings; PROGRAM: as those of executables. LIBRARIES: for definitions that the headers look at. A unit may have more than those.
+function(kizami_common_headers kind)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PROGRAM" "" "HEADERS;OPTIONS;LIBRARIES")
+  set(empty ${CMAKE_BINARY_DIR}/common_headers/empty.cpp)
+  file(CONFIGURE OUTPUT ${empty} CONTENT "extern int unit_is_not_empty;\n" @ONLY)
+  add_library(kizami_common_${kind} OBJECT EXCLUDE_FROM_ALL ${empty})
+  if(arg_PROGRAM)
+    set_target_properties(kizami_common_${kind} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    list(PREPEND arg_OPTIONS -fPIE)
+  endif()
+  target_compile_options(kizami_common_${kind} PRIVATE ${arg_OPTIONS})
+  target_link_libraries(kizami_common_${kind} PRIVATE kizami_warnings ${arg_LIBRARIES})  # GCC defines a macro by -pedantic
+  list(TRANSFORM KIZAMI_COMMON_HEADERS REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
+  list(TRANSFORM arg_HEADERS REPLACE "(.+)" "<\\1>")
+  target_precompile_headers(kizami_common_${kind} PRIVATE ${headers} ${arg_HEADERS})
+endfunction()
+
+# kizami_precompile(TARGET KIND): TARGET's C++ units read the common headers of that kind first.
+function(kizami_precompile target kind)
+  target_precompile_headers(${target} REUSE_FROM kizami_common_${kind})
+  # Its false alarms about strings depend on what is inlined, and after a precompiled header other things are (GCC bug 105651). Trees
+  # without precompiled headers have these warnings.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    foreach(warning array-bounds maybe-uninitialized restrict stringop-overflow stringop-overread)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-${warning}>)
+    endforeach()
+  endif()
+endfunction()
+
+# Units whose speed nobody measures: of programs and of tests.
+set(KIZAMI_PLAIN_OPTIMIZATION -O1)
+if(KIZAMI_SANITIZE)
+  set(KIZAMI_PLAIN_OPTIMIZATION -O0)
+endif()
+kizami_common_headers(module)
+set_target_properties(kizami_common_module PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+kizami_common_headers(check)
+kizami_common_headers(cli OPTIONS ${KIZAMI_PLAIN_OPTIMIZATION})
+kizami_common_headers(program PROGRAM OPTIONS ${KIZAMI_PLAIN_OPTIMIZATION})
+if(KIZAMI_TESTS)
+  kizami_common_headers(test PROGRAM HEADERS gtest/gtest.h OPTIONS ${KIZAMI_PLAIN_OPTIMIZATION} LIBRARIES GTest::gtest)
+endif()
