@@ -3,7 +3,8 @@
 """Walks through pages of the documentation as a reader does, and clocks it: files that blocks name are written, and the commands of sh and console blocks run
 in order, in one shell, in the current folder, until one fails. A line of JSON for each command, and one for the whole.
 
-usage: clock_walk.py [--machine WORDS] [--commit TEXT] [--json FILE] PAGE...    in a source tree that nothing was built in; PAGE with #ANCHOR: that section alone
+usage: clock_walk.py [--machine WORDS] [--commit TEXT] [--json FILE] PAGE...    in a source tree that nothing was built in
+       PAGE with #ANCHOR or #ANCHOR,ANCHOR: these sections alone, in that order
        clock_walk.py --self-test    walk through a page of its own
 """
 import argparse
@@ -20,9 +21,9 @@ from pathlib import Path
 from tutorials_test import BLOCK, NAMED, steps_of
 
 
-def section_of(text, anchor):
-    """The text below the heading of an anchor, to the next heading; lines of code are none."""
-    if not anchor:
+def sections_of(text, anchors):
+    """The text below the headings of some anchors, each to the next heading; lines of code are none."""
+    if not anchors:
         return text
     sections, name, is_code = {}, "", False
     for line in text.splitlines(keepends=True):
@@ -30,16 +31,17 @@ def section_of(text, anchor):
         if not is_code and re.match(r"#+ ", line):
             name = re.sub(r"[^\w-]", "", line.lstrip("# ").strip().lower().replace(" ", "-"))
         sections[name] = sections.get(name, "") + line
-    if anchor not in sections:
-        sys.exit(f"there is no section #{anchor}")
-    return sections[anchor]
+    absent = [anchor for anchor in anchors.split(",") if anchor not in sections]
+    if absent:
+        sys.exit(f"there is no section #{absent[0]}")
+    return "".join(sections[anchor] for anchor in anchors.split(","))
 
 
 def steps_of_page(page):
     """[("file", name, text) or ("command", text)] in the order of the page."""
-    name, _, anchor = page.partition("#")
+    name, _, anchors = page.partition("#")
     steps = []
-    for language, block in BLOCK.findall(section_of(Path(name).read_text(), anchor)):
+    for language, block in BLOCK.findall(sections_of(Path(name).read_text(), anchors)):
         named = NAMED.match(block)
         if named and language not in ("console", "sh"):
             steps.append(("file", named[1], block))
@@ -75,11 +77,16 @@ SELF_TEST = """# A page
 ```sh
 false
 ```
-## Walked through
+## Left out, too
+```sh
+false
+```
+## Walked first
 ```sh
 export X=4  # what one exports
 cat  # reads nothing, not the next command
 ```
+## Walked then
 ```
 # note.txt
 ```
@@ -95,7 +102,7 @@ def self_test():
     """Commands in one shell, files before them, an end at the first failure; seconds that pass."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "page.md").write_text(SELF_TEST)
-        done = subprocess.run([sys.executable, os.path.abspath(__file__), "page.md#walked-through"], cwd=folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, os.path.abspath(__file__), "page.md#walked-first,walked-then"], cwd=folder, capture_output=True, text=True, timeout=60)
     records = [json.loads(line) for line in done.stdout.splitlines()]
     statuses = [record["status"] for record in records]
     if done.returncode == 0 or statuses != [0, 0, 0, 3, 3] or not records[-1]["seconds"] >= records[2]["seconds"] >= 0.3:
