@@ -7,10 +7,10 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 
 #include "kizami/predict.hpp"
+#include "preloading.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -144,7 +144,6 @@ AuditSummary summarize(const std::vector<nlohmann::json>& lines, const std::vect
   out.ended = ended;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, AuditSite> sites;
   std::map<std::int64_t, double> elapsed;  // by process, which both libraries tell of
-  std::set<std::int64_t> cut;
   for (const nlohmann::json& line : lines) {
     const std::string event = line.value("event", "");
     if (event == "process") {
@@ -152,7 +151,6 @@ AuditSummary summarize(const std::vector<nlohmann::json>& lines, const std::vect
       const auto [process, is_first] = elapsed.try_emplace(line.value("pid", std::int64_t{0}), 0);
       if (is_called) process->second = std::max(process->second, line.value("elapsed", 0.0));
       if (is_first && line.contains("rank")) out.ranks.push_back(line.value("rank", ""));
-      if (!line.value("complete", false)) cut.insert(process->first);
     } else if (event == "device") {
       const std::string name = line.value("name", "");
       if (std::ranges::find(out.devices, name) == out.devices.end()) out.devices.push_back(name);
@@ -166,8 +164,9 @@ AuditSummary summarize(const std::vector<nlohmann::json>& lines, const std::vect
       add(site, line);
     }
   }
-  out.processes = static_cast<std::int64_t>(elapsed.size());
-  out.cut = static_cast<std::int64_t>(cut.size());
+  const Processes processes = processes_of(lines);
+  out.processes = processes.count;
+  out.cut = processes.cut;
   for (const auto& [pid, of_process] : elapsed) out.process_seconds += of_process;
   for (auto& [key, site] : sites) {
     std::ranges::stable_sort(site.shapes, [](const auto& x, const auto& y) { return x.seconds > y.seconds; });

@@ -93,16 +93,13 @@ struct Seen {
 };
 
 Seen seen_in(const std::vector<nlohmann::json>& lines) {
-  Seen seen;
-  std::map<std::int64_t, bool> processes;  // each library tells of each
+  const Processes processes = processes_of(lines);
+  Seen seen{processes.count, processes.cut, 0, 0};
   for (const nlohmann::json& line : lines) {
     if (line["event"] != "process") continue;
-    processes.try_emplace(line.value("pid", std::int64_t{0}), false).first->second |= !line.value("complete", false);
     seen.emulated += line.value("emulated", std::int64_t{0});
     seen.native += line.value("native", std::int64_t{0});
   }
-  seen.processes = static_cast<std::int64_t>(processes.size());
-  seen.cut = std::ranges::count_if(processes, [](const auto& process) { return process.second; });
   return seen;
 }
 
