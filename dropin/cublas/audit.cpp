@@ -268,23 +268,26 @@ bool begin_sample(Timings& timings, Timing& timing, const Call& call, const Cont
 
 AuditedCalls::AuditedCalls(std::span<const Call> calls) noexcept : calls_(calls) {
   num_noted_ = calls.empty() ? 0 : calls_to_note(calls);
-  if (num_noted_ == 0) return;
   try {
-    begin();
+    if (!calls.empty() && read_context() && num_noted_ > 0) begin();
   } catch (const std::exception&) {  // there is no device, or no memory: counted, without a time
     if (timing_ != nullptr) process_timings.get().give_back(std::exchange(timing_, nullptr));
   }
 }
 
-void AuditedCalls::begin() {
+bool AuditedCalls::read_context() {
   const Call& first = calls_.front();
   if (first.context) {
     context_ = *first.context;
-  } else {
-    if (first.handle == nullptr) return;
-    note_ = read_handle(first.handle, first.scalar, context_);
-    if (note_ != nullptr && std::string_view(note_) == kUnreadableHandle) return;
+    return true;
   }
+  if (first.handle == nullptr) return false;
+  note_ = read_handle(first.handle, first.scalar, context_);
+  return note_ == nullptr || std::string_view(note_) != kUnreadableHandle;
+}
+
+void AuditedCalls::begin() {
+  const Call& first = calls_.front();
   const RelaxedCapture relaxed;
   is_captured_ = is_captured(context_.stream);
   if (is_captured_) return;
@@ -344,7 +347,10 @@ void AuditedCalls::finish(cublasStatus_t status) noexcept {
       is_under_way ? timings.add_pending(timing_) : timings.give_back(timing_);
       timing_ = nullptr;
     }
-    settle_some(process_timings.get(), 4);
+    {
+      const RelaxedCapture relaxed;
+      settle_some(process_timings.get(), 4);
+    }
     renew_report(process_configuration(), num_noted_);
   } catch (const std::exception&) {  // no memory for a report
   }

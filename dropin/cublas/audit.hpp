@@ -22,6 +22,8 @@ class AuditedCalls {
   void finish(cublasStatus_t status) noexcept;
 
  private:
+  /// @return whether the stream is known
+  [[nodiscard]] bool read_context();
   void begin();
   void record_end();
 
