@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kizami/predict.hpp"
+
 namespace kizami::cli {
 namespace {
 
@@ -126,6 +128,32 @@ std::string errors_picture(const AuditSummary& s) {
   return svg(height, "errors of the program's own library", body + marks);
 }
 
+std::string cards_picture(const AuditSummary& s) {
+  double longest = 0;
+  for (const CardPrediction& card : s.cards) longest = std::max(longest, card.native_seconds);
+  if (longest == 0) return "";
+  const double scale = (kWidth - kLabel - 150) / longest;
+  std::string body;
+  int rows = 0;
+  for (std::size_t i = 0; i < s.cards.size(); ++i) {
+    const CardPrediction& card = s.cards[i];
+    if (gain_of(card) == 0) continue;
+    const double y = 4 + kRow * rows++;
+    body += text_at(kLabel - 8, y + 14, model::known_devices()[i].title, "end");
+    body += fmt::format("<rect class=\"own\" x=\"{}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"9\"/>\n", kLabel, y,
+                        card.native_seconds * scale);
+    body += fmt::format("<rect class=\"kizami\" x=\"{}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"9\"/>\n", kLabel,
+                        y + 10, card.kizami_seconds * scale);
+    body += text_at(kLabel + 6 + card.native_seconds * scale, y + 14,
+                    fmt::format("{:.3g} s, gain {:.2f}", card.native_seconds, gain_of(card)));
+  }
+  return "<h2>On cards</h2>\n<p class=\"key\"><span class=\"own\" style=\"background:#2b6ca3\"></span>cuBLAS there, by "
+         "the model<span style=\"background:#d9822b\"></span>Kizami there, each product left to the quicker one, at "
+         "the "
+         "same accuracy. Matrices are taken to be in the card's memory.</p>\n" +
+         svg(rows * kRow + 8, "the same products on cards", body);
+}
+
 std::string table(const AuditSummary& s) {
   std::string out =
       "<table><tr><th>place</th><th>routine</th><th>calls</th><th>seconds</th><th>Gflop/s</th><th>shapes m x n x k "
@@ -135,14 +163,19 @@ std::string table(const AuditSummary& s) {
     std::string shapes;
     for (std::size_t i = 0; i < std::min<std::size_t>(site.shapes.size(), 3); ++i) {
       const AuditShape& shape = site.shapes[i];
-      shapes += fmt::format("{}{}x{}x{} ({})", i == 0 ? "" : ", ", shape.m, shape.n, shape.k, shape.calls);
+      const std::string times = shape.products > 1 ? fmt::format("{} x ", shape.products) : "";
+      shapes += fmt::format("{}{}{}x{}x{} ({})", i == 0 ? "" : ", ", times, shape.m, shape.n, shape.k, shape.calls);
     }
     if (site.shapes.size() > 3) shapes += fmt::format(" and {} more", site.shapes.size() - 3);
     const bool is_sampled = site.samples > 0;
+    std::string notes;
+    for (const std::string& note : site.notes) notes += "<br>" + escaped(note);
+    if (site.captured > 0) notes += fmt::format("<br>{} calls captured into graphs", site.captured);
+    if (!is_sampled && !site.why_no_sample.empty()) notes += "<br>no sample: " + escaped(site.why_no_sample);
     out += fmt::format(
-        "<tr><td>{}+{}</td><td>{}</td><td>{}</td><td>{:.3g}</td><td>{:.3g}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<tr><td>{}+{}{}</td><td>{}</td><td>{}</td><td>{:.3g}</td><td>{:.3g}</td><td>{}</td><td>{}</td><td>{}</td>"
         "<td>{}</td><td>{}</td></tr>\n",
-        escaped(site.site), escaped(site.offset), escaped(site.routine), site.calls, site.seconds,
+        escaped(site.site), escaped(site.offset), notes, escaped(site.routine), site.calls, site.seconds,
         site.seconds > 0 ? site.gflop / site.seconds : 0, shapes,
         is_sampled ? fmt::format("{}, {}{}", site.spread_a, site.spread_b, site.has_nonfinite ? ", Inf or NaN" : "")
                    : "-",
@@ -187,12 +220,15 @@ std::string audit_html(const AuditSummary& s) {
                               "not counted.</b>",
                               s.cut)
                 : "");
+  for (const std::string& device : s.devices)
+    out += fmt::format("<p>On {}: its times are of the device.</p>\n", escaped(device));
   out += "<h2>Time in products</h2>\n" + time_picture(s);
   out +=
       "<h2>By place</h2>\n<p class=\"key\"><span class=\"own\" style=\"background:#2b6ca3\"></span>the program's own "
       "library"
       "<span style=\"background:#d9822b\"></span>Kizami on this machine, predicted, at the same accuracy</p>\n" +
       sites_picture(s);
+  out += cards_picture(s);
   out +=
       "<h2>Errors of the program's own library</h2>\n<p>The worst sampled element of each place beside k u |A||B|, in "
       "arithmetic of "

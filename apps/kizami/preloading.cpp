@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -283,6 +284,22 @@ std::vector<nlohmann::json> ReportFolder::lines() const {
     }
   }
   return out;
+}
+
+Processes processes_of(const std::vector<nlohmann::json>& lines) {
+  std::map<std::int64_t, bool> is_cut;
+  std::map<std::pair<std::int64_t, std::string>, bool> is_last_cut;
+  for (const nlohmann::json& line : lines) {
+    if (line["event"] != "process") continue;
+    const auto pid = line.value("pid", std::int64_t{0});
+    const bool is_whole = line.value("complete", false);
+    const bool has_calls = line.value("emulated", std::int64_t{0}) + line.value("native", std::int64_t{0}) > 0;
+    is_cut[pid] |= !is_whole && has_calls;
+    is_last_cut[{pid, line.value("library", "")}] = !is_whole;  // files come in the order of their times
+  }
+  for (const auto& [of, is_last] : is_last_cut) is_cut[of.first] |= is_last;
+  return {static_cast<std::int64_t>(is_cut.size()),
+          std::ranges::count_if(is_cut, [](const auto& process) { return process.second; })};
 }
 
 std::string status_text(int status) {

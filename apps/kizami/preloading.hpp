@@ -3,6 +3,7 @@
 // program, how it is waited for, and what its processes reported.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
@@ -66,6 +67,14 @@ class ReportFolder {
  private:
   std::string path_;
 };
+
+struct Processes {
+  std::int64_t count = 0;
+  std::int64_t cut = 0;  ///< whose report was not whole
+};
+/// Of the lines of a report. Both libraries tell of a process, and each program that it has become by exec() does: what
+/// called nothing before that has missed nothing.
+[[nodiscard]] Processes processes_of(const std::vector<nlohmann::json>& lines);
 
 /// Why no call was seen, in a sentence: found in the program's file, and in what its processes had loaded.
 [[nodiscard]] std::string why_no_calls(const std::string& path, const std::vector<nlohmann::json>& lines, int status);

@@ -93,11 +93,10 @@ struct Seen {
 };
 
 Seen seen_in(const std::vector<nlohmann::json>& lines) {
-  Seen seen;
+  const Processes processes = processes_of(lines);
+  Seen seen{processes.count, processes.cut, 0, 0};
   for (const nlohmann::json& line : lines) {
     if (line["event"] != "process") continue;
-    ++seen.processes;
-    seen.cut += line.value("complete", false) ? 0 : 1;
     seen.emulated += line.value("emulated", std::int64_t{0});
     seen.native += line.value("native", std::int64_t{0});
   }

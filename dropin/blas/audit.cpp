@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/blas/audit.hpp"
 
-#include <cfloat>
 #include <complex>
 
 #include "dropin/policy/configuration.hpp"
@@ -29,41 +28,23 @@ unsigned calls_to_note(const Shape& x) {
   return calls % kPeriod == 0 ? kPeriod : 0;
 }
 
-/// What Kizami is predicted to take at accuracy native, by the quickest of its schemes that keep to it; 0: not known.
-template <class T>
-double predicted_emulated(const Call<T>& call) {
-  Policy policy;
-  policy.scheme = Scheme::kOzaki2;
-  const Result<Plan> plan = make_plan(kScalarOf<T>, call.m, call.n, call.k, policy);
-  return plan.ok() ? plan.value().predicted_seconds() * fraction_of(call.routine) : 0;
-}
-
 }  // namespace
 
-bool ask_audited() noexcept {
-  try {
-    const bool is_wanted = process_configuration().is_audit;
-    audit_state.store(is_wanted ? AuditState::kOn : AuditState::kOff, std::memory_order_relaxed);
-    return is_wanted;
-  } catch (...) {  // no memory for a configuration
-    return false;
-  }
-}
-
 template <class T>
-AuditedCall<T>::AuditedCall(const Call<T>& call) noexcept : call_(call), key_{call.caller, call.name, call} {
+AuditedCall<T>::AuditedCall(const Call<T>& call) noexcept
+    : call_(call), key_{call.caller, call.name, call, type_letter(kScalarOf<T>)} {
   num_noted_ = calls_to_note(call);
   if (num_noted_ == 0) return;
   begin_ = Clock::now();
   const bool is_product = is_valid(call) && call.m > 0 && call.n > 0 && call.k > 0 && call.alpha != T{};
   if (!is_product) return;
-  const int elements = elements_to_sample(key_, call.k * (kIsComplex<T> ? 4 : 1), begin_);
+  const int elements = elements_to_sample(key_, terms_of<T>(call.k), begin_);
   if (elements == 0) return;
   try {
     sample_.emplace();
     for (int e = 0; e < elements; ++e)
-      sample_->add(call, (elements == 1 ? 3 : e * Sample<T>::kElements / elements), read_host_line<T>);
-    terms_ = static_cast<double>(elements) * static_cast<double>(call.k) * (kIsComplex<T> ? 4 : 1);
+      sample_->add(call, element_of(e, elements, Sample<T>::kElements), read_host_line<T>);
+    terms_ = static_cast<double>(elements) * static_cast<double>(terms_of<T>(call.k));
   } catch (...) {
     sample_.reset();
   }
@@ -73,23 +54,23 @@ AuditedCall<T>::AuditedCall(const Call<T>& call) noexcept : call_(call), key_{ca
 
 template <class T>
 void AuditedCall<T>::finish() noexcept {
-  if (num_noted_ == 0) return note_counted(key_);
+  if (num_noted_ == 0) return note_call(key_, 0);
   const double seconds = since(begin_);
+  note_call(key_, num_noted_);
   try {
     if (!sample_) {
-      note_audited(key_, num_noted_, seconds, nullptr, 0);
+      note_time(key_, seconds, nullptr);
     } else {
       const Clock::time_point begin = Clock::now();
       AuditSample sample;
-      constexpr double kUnit = std::is_same_v<RealOf<T>, float> ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
-      const Allowance allowance{static_cast<double>(call_.k) * (kIsComplex<T> ? 2 : 1) * kUnit, Gauge::kEntry,
-                                kEpilogueRoundings};
-      sample.ratio = sample_->worst_ratio(read_host_line<T>, [&](std::int64_t, std::int64_t) { return allowance; });
+      sample.ratio = sample_->worst_ratio(read_host_line<T>,
+                                          [&](std::int64_t, std::int64_t) { return native_allowance<T>(call_.k); });
       sample.needs = sample_->needs();
       sample.terms = terms_;
-      const double predicted = predicted_emulated(call_);
+      sample.emulation = quickest_emulation(
+          call_, [&](const Policy& policy) { return make_plan(kScalarOf<T>, call_.m, call_.n, call_.k, policy); });
       sample.seconds = sample_seconds_ + since(begin);
-      note_audited(key_, num_noted_, seconds, &sample, predicted);
+      note_time(key_, seconds, &sample);
     }
     renew_report(process_configuration(), num_noted_);
   } catch (...) {  // no memory for a sample

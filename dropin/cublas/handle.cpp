@@ -37,9 +37,9 @@ const char* read_handle(cublasHandle_t handle, Scalar scalar, Context& out) {
   cublasMath_t math_mode = CUBLAS_DEFAULT_MATH;
   if (!read(get_math_mode, handle, math_mode) || !read(get_pointer_mode, handle, pointer_mode) ||
       !read(get_stream, handle, out.stream))
-    return "the handle cannot be read";
+    return kUnreadableHandle;
   out.has_device_factors = pointer_mode == CUBLAS_POINTER_MODE_DEVICE;
-  return leaves_arithmetic_open(math_mode, scalar) ? nullptr : "the math mode asks for an arithmetic";
+  return leaves_arithmetic_open(math_mode, scalar) ? nullptr : kMathMode;
 }
 
 }  // namespace kizami::dropin::cublas

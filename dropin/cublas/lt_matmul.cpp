@@ -6,6 +6,7 @@
 
 #include "dropin/cublas/native.hpp"
 #include "dropin/cublas/types.hpp"
+#include "dropin/policy/audit.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
@@ -179,6 +180,19 @@ const char* read_product(cublasLtMatmulDesc_t description, const LtOperands& x, 
   return nullptr;
 }
 
+/// Sizes of what Kizami leaves alone, for an audit.
+void read_sizes(cublasLtMatmulDesc_t description, const LtOperands& x, Call& call) {
+  LtLayout a;
+  LtLayout d;
+  LtDescription how;
+  if (!read_layout(x.layout_a, a) || !read_layout(x.layout_d, d)) return;
+  static_cast<void>(read_description(description, how));
+  call.m = static_cast<std::int64_t>(d.rows);
+  call.n = static_cast<std::int64_t>(d.cols);
+  call.k = static_cast<std::int64_t>(sizes_of(a, how.op_a).second);
+  call.num_products = d.count;
+}
+
 }  // namespace
 
 Call read_matmul(cublasLtMatmulDesc_t description, const LtOperands& operands, cudaStream_t stream) {
@@ -187,6 +201,7 @@ Call read_matmul(cublasLtMatmulDesc_t description, const LtOperands& operands, c
   call.alpha = operands.alpha;
   call.beta = operands.beta;
   call.why_native = read_product(description, operands, call);
+  if (call.why_native != nullptr && is_audited()) read_sizes(description, operands, call);
   return call;
 }
 

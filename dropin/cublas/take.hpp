@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "dropin/cublas/audit.hpp"
 #include "dropin/cublas/call.hpp"
 #include "dropin/policy/answer.hpp"
 
@@ -35,6 +36,12 @@ cublasStatus_t take(std::span<const Call> calls, bool is_native_there, const For
   if (!is_native_there) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (depth > 0) return forward(std::size_t{0});
   const Inside inside;
+  if (is_audited()) {
+    AuditedCalls audited(calls);
+    const cublasStatus_t status = forward(std::size_t{0});
+    audited.finish(status);
+    return status;
+  }
   const Rest rest = answer(calls);
   if (rest.first == calls.size() && !calls.empty()) return rest.status;
   const cublasStatus_t status = forward(rest.first);

@@ -9,10 +9,15 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "base/fork_safe.hpp"
+#include "dropin/policy/configuration.hpp"
 #include "dropin/policy/json_line.hpp"
 #include "dropin/policy/rules.hpp"
 
@@ -33,6 +38,7 @@ struct Hash {
     hash = (hash ^ static_cast<std::uint64_t>(key.shape.m)) * 0xC2B2AE3D27D4EB4FU;
     hash = (hash ^ static_cast<std::uint64_t>(key.shape.n)) * 0x165667B19E3779F9U;
     hash = (hash ^ static_cast<std::uint64_t>(key.shape.k)) * 0x9E3779B97F4A7C15U;
+    hash += static_cast<std::uint64_t>(key.num_products);
     return static_cast<std::size_t>(hash ^ (hash >> 29));
   }
 };
@@ -42,7 +48,8 @@ struct Same {
     const Shape& a = x.shape;
     const Shape& b = y.shape;
     return x.caller == y.caller && x.name == y.name && a.m == b.m && a.n == b.n && a.k == b.k && a.side == b.side &&
-           a.uplo == b.uplo && a.op_a == b.op_a && a.op_b == b.op_b && a.diag == b.diag;
+           a.uplo == b.uplo && a.op_a == b.op_a && a.op_b == b.op_b && a.diag == b.diag && x.type == y.type &&
+           x.num_products == y.num_products && x.note == y.note;
   }
 };
 
@@ -51,10 +58,12 @@ struct Sum {
   std::atomic<std::int64_t> calls{0};
   std::atomic<std::int64_t> timed{0};
   std::atomic<double> seconds{0};  ///< of the timed ones
+  std::atomic<std::int64_t> captured{0};
   std::atomic<std::int64_t> samples{0};
+  std::atomic<const char*> why_no_sample{nullptr};
   double worst_ratio = -1;
   Needs worst_needs;
-  double predicted = 0;  ///< of one call
+  Emulation emulation;  ///< of one call
 };
 
 /// Of all calls of the kind. @units seconds
@@ -66,12 +75,14 @@ double seconds_of(const Sum& sum) {
 struct Audit {
   std::mutex mutex;
   std::unordered_map<AuditKey, Sum, Hash, Same> sums;
+  std::map<int, std::string> devices;
   Clock::time_point begin = Clock::now();
   std::atomic<double> sampled_seconds{0};
   std::atomic<double> term_seconds{1e-6};  ///< that a term of a sampled element takes
-  std::atomic<std::int64_t> noted{0};      ///< calls, as far as note_audited() was told of them
+  std::atomic<std::int64_t> noted{0};      ///< calls, as far as note_call() was told of them
 };
 constinit base::PerProcess<Audit> audit;
+constinit std::atomic<void (*)() noexcept> settle_function{nullptr};
 
 /// When the library is loaded, so that the time of a program's start counts.
 [[gnu::constructor]] void begin_audit() { static_cast<void>(audit.get()); }
@@ -90,7 +101,7 @@ Sum& sum_of(Audit& all, const AuditKey& key) {
   if (entry.audit == &all && Same()(entry.key, key)) return *entry.sum;
   const std::lock_guard lock(all.mutex);
   const bool is_one_more = all.sums.size() >= kMaxKinds && all.sums.find(key) == all.sums.end();
-  Sum& sum = all.sums[is_one_more ? AuditKey{nullptr, "(other shapes)", {}} : key];
+  Sum& sum = all.sums[is_one_more ? AuditKey{.caller = nullptr, .name = "(other shapes)", .shape = {}} : key];
   entry = {&all, key, &sum};
   return sum;
 }
@@ -109,6 +120,16 @@ std::string offset_of(const void* address) {
 
 }  // namespace
 
+bool ask_audited() noexcept {
+  try {
+    const bool is_wanted = process_configuration().is_audit;
+    audit_state.store(is_wanted ? AuditState::kOn : AuditState::kOff, std::memory_order_relaxed);
+    return is_wanted;
+  } catch (...) {  // no memory for a configuration
+    return false;
+  }
+}
+
 int elements_to_sample(const AuditKey& key, std::int64_t terms, Clock::time_point now) noexcept {
   try {
     Audit& all = audit.get();
@@ -124,13 +145,30 @@ int elements_to_sample(const AuditKey& key, std::int64_t terms, Clock::time_poin
   }
 }
 
-void note_audited(const AuditKey& key, std::int64_t calls, double seconds, const AuditSample* sample,
-                  double predicted) noexcept {
+void note_call(const AuditKey& key, std::int64_t calls) noexcept {
+  try {
+    Audit& all = audit.get();
+    sum_of(all, key).calls.fetch_add(1, std::memory_order_relaxed);
+    if (calls > 0) all.noted.fetch_add(calls, std::memory_order_relaxed);
+  } catch (...) {  // no memory for a count
+  }
+}
+
+void note_captured(const AuditKey& key) noexcept {
   try {
     Audit& all = audit.get();
     Sum& sum = sum_of(all, key);
-    all.noted.fetch_add(calls, std::memory_order_relaxed);
     sum.calls.fetch_add(1, std::memory_order_relaxed);
+    sum.captured.fetch_add(1, std::memory_order_relaxed);
+    all.noted.fetch_add(1, std::memory_order_relaxed);
+  } catch (...) {
+  }
+}
+
+void note_time(const AuditKey& key, double seconds, const AuditSample* sample) noexcept {
+  try {
+    Audit& all = audit.get();
+    Sum& sum = sum_of(all, key);
     sum.timed.fetch_add(1, std::memory_order_relaxed);
     sum.seconds.fetch_add(seconds, std::memory_order_relaxed);
     if (sample == nullptr) return;
@@ -143,16 +181,31 @@ void note_audited(const AuditKey& key, std::int64_t calls, double seconds, const
     sum.worst_needs.spread_b = std::max(sum.worst_needs.spread_b, sample->needs.spread_b);
     sum.worst_needs.bits = std::max(sum.worst_needs.bits, sample->needs.bits);
     sum.worst_needs.has_nonfinite |= sample->needs.has_nonfinite;
-    if (predicted > 0) sum.predicted = predicted;
-  } catch (...) {  // no memory for a count
+    if (sample->emulation.seconds > 0) sum.emulation = sample->emulation;
+  } catch (...) {
   }
 }
 
-void note_counted(const AuditKey& key) noexcept {
+void note_no_sample(const AuditKey& key, const char* why) noexcept {
   try {
-    sum_of(audit.get(), key).calls.fetch_add(1, std::memory_order_relaxed);
-  } catch (...) {  // no memory for a count
+    sum_of(audit.get(), key).why_no_sample.store(why, std::memory_order_relaxed);
+  } catch (...) {
   }
+}
+
+void note_device(int number, const char* name) noexcept {
+  try {
+    Audit& all = audit.get();
+    const std::lock_guard lock(all.mutex);
+    all.devices[number] = name;
+  } catch (...) {
+  }
+}
+
+void settle_by(void (*function)() noexcept) noexcept { settle_function.store(function, std::memory_order_release); }
+
+void settle() noexcept {
+  if (auto* const function = settle_function.load(std::memory_order_acquire)) function();
 }
 
 std::int64_t audited_calls() noexcept {
@@ -184,30 +237,51 @@ std::string audit_json() {
     JsonLine line;
     line.field("event", "audited")
         .field("routine", key.name)
+        .field("stem", to_string(key.shape.routine))
+        .field("type", std::string_view(&key.type, key.type == 0 ? 0 : 1))
         .field("options", options_of(key.shape))
         .field("m", key.shape.m)
         .field("n", key.shape.n)
         .field("k", key.shape.k)
+        .field("products", key.num_products)
+        .field("part", fraction_of(key.shape.routine))
         .field("site", site_of(key.caller))
         .field("offset", offset_of(key.caller))
         .field("calls", sum.calls.load())
         .field("seconds", seconds_of(sum))
         .field("samples", sum.samples.load());
+    if (sum.captured > 0) line.field("captured", sum.captured.load());
+    if (key.note != nullptr) line.field("note", key.note);
+    const char* const why_no_sample = sum.why_no_sample.load();
+    if (why_no_sample != nullptr) line.field("why_no_sample", why_no_sample);
     if (sum.samples > 0) {
       line.field("nonfinite", sum.worst_needs.has_nonfinite)
           .field("spread_a", sum.worst_needs.spread_a)
           .field("spread_b", sum.worst_needs.spread_b)
           .field("bits", sum.worst_needs.bits);
       if (!(sum.worst_ratio < 0)) line.field("error_over_bound", sum.worst_ratio);
-      if (sum.predicted > 0) line.field("predicted_seconds", sum.predicted);
+      if (sum.emulation.seconds > 0)
+        line.field("predicted_seconds", sum.emulation.seconds)
+            .field("predicted_scheme", kizami::to_string(sum.emulation.scheme));
     }
     text += line.line();
   }
   if (calls == 0) return {};
+  for (const auto& [number, name] : all->devices) {
+    JsonLine line;
+    text += line.field("event", "device").field("number", number).field("name", name).line();
+  }
   JsonLine cost;
   text +=
       cost.field("event", "audit").field("sampled_seconds", all->sampled_seconds.load()).field("calls", calls).line();
   return text;
+}
+
+void restart_audit(Clock::time_point begin) {
+  Audit& all = audit.get();
+  std::destroy_at(&all);
+  std::construct_at(&all);
+  all.begin = begin;
 }
 
 }  // namespace kizami::dropin

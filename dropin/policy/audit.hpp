@@ -4,22 +4,64 @@
 // result. Samples keep to a share of the time that the process has run.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "dropin/policy/call.hpp"
 #include "dropin/policy/record.hpp"
 #include "dropin/policy/sample.hpp"
+#include "kizami/policy.hpp"
 
 namespace kizami::dropin {
+
+enum class AuditState : std::uint8_t { kUnknown, kOff, kOn };
+inline constinit std::atomic<AuditState> audit_state{AuditState::kUnknown};
+/// is_audited(), asked for the first time.
+[[nodiscard]] bool ask_audited() noexcept;
+
+/// Whether this process is audited.
+[[nodiscard]] inline bool is_audited() noexcept {
+  const AuditState state = audit_state.load(std::memory_order_relaxed);
+  return state == AuditState::kUnknown ? ask_audited() : state == AuditState::kOn;
+}
 
 /// Calls that are one row of the report.
 struct AuditKey {
   const void* caller = nullptr;
   const char* name = "";  ///< of the function, one text for each
   Shape shape;
+  char type = 0;  ///< s, d, c, z as in rules; 0: other elements
+  std::int64_t num_products = 1;
+  const char* note = nullptr;  ///< what to know of its errors, which lives as long as the process; or null
 };
+
+[[nodiscard]] constexpr char type_letter(Scalar scalar) {
+  return scalar == Scalar::kF32 ? 's' : scalar == Scalar::kF64 ? 'd' : scalar == Scalar::kC64 ? 'c' : 'z';
+}
+
+/// What Kizami is predicted to take, by the quickest of its schemes that keep to accuracy native.
+struct Emulation {
+  double seconds = 0;  ///< 0: not known
+  Scheme scheme = Scheme::kNative;
+};
+
+/// @param plan_by  (policy) -> Result<Plan>
+template <class PlanBy>
+[[nodiscard]] Emulation quickest_emulation(const Shape& x, const PlanBy& plan_by) {
+  Emulation quickest;
+  for (const Scheme scheme : {Scheme::kOzaki2, Scheme::kOzaki1, Scheme::kEc}) {
+    Policy policy;
+    policy.scheme = scheme;
+    const auto plan = plan_by(policy);
+    if (!plan.ok()) continue;
+    const double seconds = plan.value().predicted_seconds() * fraction_of(x.routine);
+    if (seconds > 0 && (quickest.seconds == 0 || seconds < quickest.seconds)) quickest = {seconds, scheme};
+  }
+  return quickest;
+}
 
 /// Of one sampled call.
 struct AuditSample {
@@ -28,7 +70,24 @@ struct AuditSample {
   Needs needs;
   double seconds = 0;  ///< that the sample took
   double terms = 0;    ///< of all its elements
+  Emulation emulation;
 };
+
+/// How far an element of C may be from the exact one in a native product of inner size k, beside which errors are put.
+template <class T>
+[[nodiscard]] constexpr Allowance native_allowance(std::int64_t k) {
+  constexpr double kUnit = std::is_same_v<RealOf<T>, float> ? 0x1p-24 : 0x1p-53;
+  return {static_cast<double>(k) * (kIsComplex<T> ? 2 : 1) * kUnit, Gauge::kEntry, kEpilogueRoundings};
+}
+
+/// What a sample takes is about in proportion to it.
+template <class T>
+[[nodiscard]] constexpr std::int64_t terms_of(std::int64_t k) {
+  return k * (kIsComplex<T> ? 4 : 1);
+}
+
+/// Which of Sample<T>::kElements is the e-th of so many.
+[[nodiscard]] constexpr int element_of(int e, int elements, int of) { return elements == 1 ? 3 : e * of / elements; }
 
 /// How many elements of the next call of the kind may be looked at, in the time that samples may take: kMostElements, 1 or
 /// 0. Asked once before each call. @param terms  of one element, 4 for a complex one
@@ -36,17 +95,30 @@ inline constexpr int kMostElements = 4;
 [[nodiscard]] int elements_to_sample(const AuditKey& key, std::int64_t terms,
                                      std::chrono::steady_clock::time_point now) noexcept;
 
-/// @param calls      of the thread since it told last: this one, and those that were only counted
-/// @param predicted  seconds that Kizami is predicted to take, of a sampled call; 0: not known
-void note_audited(const AuditKey& key, std::int64_t calls, double seconds, const AuditSample* sample,
-                  double predicted) noexcept;
-/// A call that was not timed: its time is the mean of those of its kind that were.
-void note_counted(const AuditKey& key) noexcept;
+/// A call that will be timed, or never is. @param calls  of the thread since it told last: this one, and those that were
+/// only counted; 0: this one is only counted. Its time is then the mean of those of its kind that were timed.
+void note_call(const AuditKey& key, std::int64_t calls) noexcept;
+/// A call that a stream was to remember for later: neither timed nor sampled. Who replays it is not seen.
+void note_captured(const AuditKey& key) noexcept;
+/// The time of a call that was noted, once it is known. @param sample  or null
+void note_time(const AuditKey& key, double seconds, const AuditSample* sample) noexcept;
+/// Why a sample that was to be taken was not, in words that live as long as the process.
+void note_no_sample(const AuditKey& key, const char* why) noexcept;
 
-/// About how many: those that note_audited() was told of.
+/// What a device is called, of those that products were timed on.
+void note_device(int number, const char* name) noexcept;
+
+/// What is called before a report is written, to note times that have become known.
+void settle_by(void (*function)() noexcept) noexcept;
+void settle() noexcept;
+
+/// About how many: those that note_call() was told of.
 [[nodiscard]] std::int64_t audited_calls() noexcept;
 [[nodiscard]] Totals audit_totals();
 /// The lines of the report; empty if there was no call.
 [[nodiscard]] std::string audit_json();
+
+/// As if nothing had been called, and the library been loaded then: for tests.
+void restart_audit(std::chrono::steady_clock::time_point begin);
 
 }  // namespace kizami::dropin

@@ -132,6 +132,7 @@ void write_report(const Configuration& configuration, bool is_complete) {
 }  // namespace
 
 std::string report_text(bool is_complete) {
+  settle();
   const Totals totals = process_record().totals() + audit_totals();
   return process_line(is_complete, totals) + process_record().json() + audit_json();
 }

@@ -236,6 +236,18 @@ void Sample<T>::add(const TypedCall<T>& x, int e, const ReadLine<T>& read) {
 }
 
 template <class T>
+std::vector<T> Sample<T>::results_of(const Element& e, const ReadLine<T>& read) {
+  const TypedCall<T>& x = e.call;
+  if (x.routine == Routine::kTrsm) return beside_triangle<T>(read, x, x.c, x.ldc, e.i, e.j);
+  return read(x.c + e.i + e.j * x.ldc, 1, 1);
+}
+
+template <class T>
+void Sample<T>::read_results(const ReadLine<T>& read) const {
+  for (const Element& e : elements_) static_cast<void>(results_of(e, read));
+}
+
+template <class T>
 double Sample<T>::ratio_of(Element e, const ReadLine<T>& read, const Allowance& allowance) {
   const TypedCall<T>& x = e.call;
   const bool is_solve = x.routine == Routine::kTrsm;
@@ -246,12 +258,12 @@ double Sample<T>::ratio_of(Element e, const ReadLine<T>& read, const Allowance& 
   Sum<T> rest;
   if (is_solve) {
     // op(A) X - alpha C = 0: the residual stands for the error.
-    (x.side == 'L' ? e.right : e.left) = beside_triangle<T>(read, x, x.c, x.ldc, e.i, e.j);
+    (x.side == 'L' ? e.right : e.left) = results_of(e, read);
     expected.add(T{1}, sum_of(e.left, e.right), allowance);
     rest.add(x.alpha, e.before);
     expected.add(T{-1}, rest, exact);
   } else {
-    got = read(x.c + e.i + e.j * x.ldc, 1, 1).front();
+    got = results_of(e, read).front();
     expected.add(x.alpha, sum_of(e.left, e.right), allowance);
     if (is_rank_2k(x.routine))
       expected.add(is_hermitian(x.routine) ? conjugate(x.alpha) : x.alpha, sum_of(e.second_left, e.second_right),

@@ -56,6 +56,9 @@ class Sample {
   /// >= 0
   void add(const TypedCall<T>& x, int e, const ReadLine<T>& read);
 
+  /// After the call: reads what worst_ratio() will, in the same order. For a reader that has it only later.
+  void read_results(const ReadLine<T>& read) const;
+
   /// After the call: the largest error / allowance of the elements, real and imaginary parts apart; NaN if a finite
   /// result is expected and C holds none; -1 if there is no element, or all expected ones are Inf or NaN.
   [[nodiscard]] double worst_ratio(const ReadLine<T>& read,
@@ -75,6 +78,8 @@ class Sample {
     std::vector<T> left, right;  ///< of trsm only that of A
     std::vector<T> second_left, second_right;
   };
+  /// What the call has written of it: an element of C, or of trsm a line of X.
+  [[nodiscard]] static std::vector<T> results_of(const Element& element, const ReadLine<T>& read);
   [[nodiscard]] static double ratio_of(Element element, const ReadLine<T>& read, const Allowance& allowance);
 
   std::vector<Element> elements_;

@@ -5,7 +5,7 @@ emulated. What a program says of its own results must hold in both runs, and its
 
 usage: programs.py LIBRARY PROGRAM... [--record FILE] [--quick] [--threads N] [--hpl-size N] [--only JOB,...]
 PROGRAM, with libkizami_blas.so: numpy, scipy (their tests of linear algebra, on the reference BLAS and LAPACK), hpcc (HPL and its
-companions), octave (its tests of linear algebra, and products of all types by octave_tests.m), pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3), lapack and scalapack (their own tests by
+companions), octave (its tests of linear algebra, and products of all types by octave_tests.m), r (residuals of its linear algebra and products by r_tests.R), pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3), lapack and scalapack (their own tests by
 lapack_tests.py and scalapack_tests.py, with lapack.rules); with libkizami_cublas.so, on a CUDA
 device: torch, cupy, jax (linear_algebra.py). --record appends a JSON line each; --quick takes the parts of numpy's and
 scipy's tests that last seconds; --only takes these jobs of lapack or scalapack, of lapack also a program's: xeigtstd.
@@ -151,6 +151,19 @@ class Octave(Program):
         return found + ([] if after["passed"] >= 400 else [f"{after['passed']} tests, must be 400"])
 
 
+class R(Program):
+    command, routines = ["Rscript", "--vanilla", str(HERE.resolve() / "r_tests.R")], ("dgemm_", "dsyrk_", "dtrsm_", "zgemm_")
+
+    def results(self, run):
+        verdicts = re.findall(r"^(product )?.+ \d+: (\d)$", run.text, re.M)
+        kinds = {"tests": [v for is_product, v in verdicts if not is_product], "products": [v for is_product, v in verdicts if is_product]}
+        return {kind: f"{of.count('1')} of {len(of)}" for kind, of in kinds.items()}
+
+    def problems(self, before, after):
+        wanted = {"tests": "40 of 40", "products": "20 of 20"}
+        return [] if after == wanted else [f"before {before}, after {after}, must be {wanted}"]
+
+
 class Pyscf(Program):
     routines = ("dgemm_",)
 
@@ -267,7 +280,7 @@ def programs(is_quick, hpl_size, only):
     return {"numpy": PythonTests(["numpy.linalg"], 350, ("dgemm_", "zgemm_", "cblas_dgemm", "dtrsm_"),
                                  QUICK_NUMPY if is_quick else ""),
             "scipy": PythonTests(modules, 200 if is_quick else 1000, ("dgemm_", "zgemm_", "dtrsm_", "dsyrk_")),
-            "hpcc": Hpcc(hpl_size), "octave": Octave(), "pyscf": Pyscf(),
+            "hpcc": Hpcc(hpl_size), "octave": Octave(), "r": R(), "pyscf": Pyscf(),
             "lapack": OwnTests("lapack_tests.py", 80, ("dgemm_", "zgemm_", "dsyrk_"), only),
             "scalapack": OwnTests("scalapack_tests.py", 29, ("dgemm_", "zgemm_"), only), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy"), "jax": Jax()}
 
@@ -295,7 +308,7 @@ def compare(name, program, library, threads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
-    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "octave", "pyscf", "lapack", "scalapack", "torch", "cupy", "jax"])
+    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "octave", "r", "pyscf", "lapack", "scalapack", "torch", "cupy", "jax"])
     parser.add_argument("--record", type=Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--threads", type=int, default=1)

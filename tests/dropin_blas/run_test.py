@@ -190,10 +190,37 @@ class RunTest(unittest.TestCase):
         self.assertGreater(max(ratios), 0)
         self.assertTrue(all(1 <= x["bits"] <= 53 + 64 for x in sites if x["samples"] > 0 and "trsm" not in x["routine"]))
         page = Page((self.dir / "a.html").read_text())
-        self.assertEqual((page.tags.count("svg"), page.links), (3, []))
+        self.assertEqual((page.tags.count("svg"), page.links), (4, []))
+        cards = {x["card"]: x for x in lines if x["event"] == "card"}
+        self.assertIn("h200", cards)
+        self.assertTrue(all(0 < x["kizami_seconds"] <= x["native_seconds"] for x in cards.values()), cards)
+        self.assertRegex(done.stderr, r"gain on cards, by the model, .*:\n    a100 \d")
         again = self.run_under("run", "--rules", "a.rules", "--", CALLS, "contract", "plain", 20)
         self.assertIn("calls emulated", again.stderr)
         self.assertNotIn("must be", again.stderr)
+
+    def test_a_process_that_becomes_another_program_is_one(self):
+        for command in ("run", "audit"):
+            done = self.run_under(command, "--", "sh", "-c", f"exec sh -c 'exec {CALLS} contract plain 40'")
+            self.assertRegex(done.stderr, r"^kizami \w+: \d+ .* in 1 process", command)
+            self.assertNotIn("ended before the report was whole", done.stderr)
+
+    def test_an_audit_says_what_a_variable_is_none(self):
+        done = self.run_under("audit", "--quiet", "--", "true", KIZAMI_ACCURCY="bits=30")
+        self.assertIn("did you mean KIZAMI_ACCURACY?", done.stderr)
+
+    def test_an_audit_counts_forks_and_says_that_a_process_crashed(self):
+        done = self.run_under("audit", "--json", "a.jsonl", "--", "sh", "-c", f"{CALLS} contract plain 20; kill -SEGV $$")
+        self.assertEqual(done.returncode, -signal.SIGSEGV)
+        self.assertRegex(done.stderr, r"^kizami audit: 8 products in 2 processes, .*; signal 11 \(Segmentation fault\)\n")
+        self.assertIn("1 process ended before the report was whole", done.stderr)
+        self.assertEqual(json.loads((self.dir / "a.jsonl").read_text().splitlines()[-1])["incomplete"], 1)
+        done = self.run_under("audit", "--", CALLS, "child_exits", "plain", 20)
+        self.assertRegex(done.stderr, rf"^kizami audit: {3 * ALL_CALLS} products in \d processes, ")
+
+    def test_an_audit_knows_ranks_of_mpi(self):
+        done = self.run_under("audit", "--", "sh", "-c", f"for r in 0 1; do OMPI_COMM_WORLD_RANK=$r {CALLS} contract plain 20 & done; wait")
+        self.assertIn("\n  2 ranks of MPI\n", done.stderr)
 
     def test_an_audit_finds_a_library_that_is_wrong(self):
         self.compiled("libwrong.so", WRONG_BLAS, "-shared", "-fPIC")

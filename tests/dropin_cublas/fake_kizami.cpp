@@ -307,5 +307,30 @@ cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*
 cudaError_t CUDARTAPI cudaGetLastError() {
   return std::exchange(runtime().has_error, false) ? cudaErrorIllegalAddress : cudaSuccess;
 }
+cudaError_t CUDARTAPI cudaEventCreate(cudaEvent_t* event) {
+  static std::byte events[1];  // nobody looks behind the address
+  *event = reinterpret_cast<cudaEvent_t>(events);
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t, cudaStream_t) {
+  if (!runtime().works) return failed();
+  ++runtime().events;
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t) { return runtime().events_come ? cudaSuccess : cudaErrorNotReady; }
+cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  *milliseconds = 0.5F;
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  if (!runtime().has_pinned_memory) return failed();
+  *memory = std::malloc(bytes);
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  std::strcpy(properties->name, "device of a test");
+  return cudaSuccess;
+}
 const char* CUDARTAPI cudaGetErrorString(cudaError_t) { return "a test says so"; }
 }

@@ -89,6 +89,9 @@ struct Runtime {
   int asked = 0;           ///< properties of a device
   int relaxed = 0;         ///< threads whose capture mode is not the usual one
   bool has_error = false;  ///< that cudaGetLastError() has not taken
+  int events = 0;          ///< recorded
+  bool events_come = true;
+  bool has_pinned_memory = true;
 };
 Runtime& runtime();
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// LU and Cholesky factorizations by cuSOLVER, and products by cuBLAS of the same handle's stream. Prints seconds and
+// elements. To be compiled by a C++ compiler with CUDA's headers:
+//   c++ -O2 -I/usr/local/cuda/include cusolver_factorizations.cpp -L/usr/local/cuda/lib64 -lcusolver -lcublas -lcudart
+// usage: cusolver_factorizations [N [ROUNDS]]
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cusolverDn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+namespace {
+
+void require(int status, const char* what) {
+  if (status == 0) return;
+  std::fprintf(stderr, "%s: status %d\n", what, status);
+  std::exit(1);
+}
+
+double* on_device(const std::vector<double>& values) {
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, values.size() * sizeof(double)), "cudaMalloc");
+  require(cudaMemcpy(memory, values.data(), values.size() * sizeof(double), cudaMemcpyHostToDevice), "cudaMemcpy");
+  return static_cast<double*>(memory);
+}
+
+double element(const double* address) {
+  double value = 0;
+  require(cudaMemcpy(&value, address, sizeof value, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return value;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int n = argc > 1 ? std::atoi(argv[1]) : 4096;
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 10;
+  const auto size = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  std::mt19937_64 source(1);
+  std::normal_distribution<double> normal;
+  std::vector<double> a(size);
+  for (double& x : a) x = normal(source);
+
+  cudaStream_t stream = nullptr;
+  cublasHandle_t blas = nullptr;
+  cusolverDnHandle_t solver = nullptr;
+  require(cudaStreamCreate(&stream), "cudaStreamCreate");
+  require(cublasCreate(&blas), "cublasCreate");
+  require(cusolverDnCreate(&solver), "cusolverDnCreate");
+  require(cublasSetStream(blas, stream), "cublasSetStream");
+  require(cusolverDnSetStream(solver, stream), "cusolverDnSetStream");
+
+  double* const given = on_device(a);
+  double* const gram = on_device(std::vector<double>(size));
+  double* const work_on = on_device(std::vector<double>(size));
+  int lu_size = 0;
+  int cholesky_size = 0;
+  require(cusolverDnDgetrf_bufferSize(solver, n, n, work_on, n, &lu_size), "getrf_bufferSize");
+  require(cusolverDnDpotrf_bufferSize(solver, CUBLAS_FILL_MODE_LOWER, n, work_on, n, &cholesky_size),
+          "potrf_bufferSize");
+  double* const work = on_device(std::vector<double>(static_cast<std::size_t>(std::max(lu_size, cholesky_size))));
+  void* pivots = nullptr;
+  void* info = nullptr;
+  require(cudaMalloc(&pivots, static_cast<std::size_t>(n) * sizeof(int)), "cudaMalloc");
+  require(cudaMalloc(&info, sizeof(int)), "cudaMalloc");
+
+  const auto copy = [&](const double* from) {
+    require(cudaMemcpyAsync(work_on, from, size * sizeof(double), cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
+  };
+  double lu = 0;
+  double cholesky = 0;
+  const auto once = [&] {
+    const double one = 1;
+    const double zero = 0;
+    require(cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_T, n, n, n, &one, given, n, given, n, &zero, gram, n), "dgemm");
+    copy(given);
+    require(cusolverDnDgetrf(solver, n, n, work_on, n, work, static_cast<int*>(pivots), static_cast<int*>(info)),
+            "getrf");
+    require(cudaStreamSynchronize(stream), "getrf");
+    lu = element(work_on + size - 1);
+    copy(gram);
+    require(cusolverDnDpotrf(solver, CUBLAS_FILL_MODE_LOWER, n, work_on, n, work, cholesky_size, static_cast<int*>(info)),
+            "potrf");
+    require(cudaStreamSynchronize(stream), "potrf");
+    cholesky = element(work_on + size - 1);
+  };
+  once();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < rounds; ++i) once();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::printf("%g %.17g %.17g %.17g\n", took.count(), element(gram), lu, cholesky);
+  return 0;
+}
