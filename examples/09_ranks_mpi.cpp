@@ -28,7 +28,8 @@ double element(std::int64_t seed, std::int64_t i, std::int64_t j) {
 /// A matrix in blocks, dealt in turns along rows and columns to the ranks of a grid; those of one rank.
 class Dealt {
  public:
-  Dealt(std::int64_t seed, std::int64_t rows, std::int64_t cols, std::int64_t block, int grid_rows, int grid_cols, int rank) {
+  Dealt(std::int64_t seed, std::int64_t rows, std::int64_t cols, std::int64_t block, int grid_rows, int grid_cols,
+        int rank) {
     for (std::int64_t col = rank / grid_rows * block; col < cols; col += grid_cols * block) {
       for (std::int64_t row = rank % grid_rows * block; row < rows; row += grid_rows * block) {
         const std::int64_t m = std::min(block, rows - row);
@@ -85,7 +86,8 @@ int main(int argc, char** argv) {
   kizami::Outcome outcome;
   kizami::Status status;
   if (!is_at_fault || fault != "absent")
-    status = kizami::multi::run<double>(ranks, m, n, k, 1.0, a.const_pieces(), b.const_pieces(), 1.0, c.pieces(), policy, &outcome);
+    status = kizami::multi::run<double>(ranks, m, n, k, 1.0, a.const_pieces(), b.const_pieces(), 1.0, c.pieces(),
+                                        policy, &outcome);
   if (!fault.empty()) {
     std::printf("rank %d of %d: %s\n", ranks.rank(), ranks.size(), status.reason().c_str());
     std::fflush(stdout);
@@ -105,8 +107,9 @@ int main(int argc, char** argv) {
   const std::vector<double> whole_a = whole(1, m, k);
   const std::vector<double> whole_b = whole(2, k, n);
   std::vector<double> whole_c = whole(3, m, n);
-  if (!kizami::gemm(kizami::Layout::kColMajor, kizami::Op::kNone, kizami::Op::kNone, m, n, k, 1.0, whole_a.data(), m, whole_b.data(),
-                    k, 1.0, whole_c.data(), m).ok()) {
+  if (!kizami::gemm(kizami::Layout::kColMajor, kizami::Op::kNone, kizami::Op::kNone, m, n, k, 1.0, whole_a.data(), m,
+                    whole_b.data(), k, 1.0, whole_c.data(), m)
+           .ok()) {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   std::int64_t different = 0;
@@ -119,8 +122,8 @@ int main(int argc, char** argv) {
       }
     }
   }
-  std::printf("rank %d of %d: %lld elements, %lld with other bits than one process; bound %.3g\n", ranks.rank(), ranks.size(),
-              static_cast<long long>(compared), static_cast<long long>(different), outcome.bound);
+  std::printf("rank %d of %d: %lld elements, %lld with other bits than one process; bound %.3g\n", ranks.rank(),
+              ranks.size(), static_cast<long long>(compared), static_cast<long long>(different), outcome.bound);
   MPI_Finalize();
   return different == 0 ? 0 : 1;
 }

@@ -27,8 +27,8 @@ class MpiRanks final : public kizami::multi::Communicator {
   kizami::Status all_reduce(kizami::multi::Reduction reduction, std::span<std::int64_t> values) override {
     const MPI_Op op = reduction == kizami::multi::Reduction::kSum ? MPI_SUM : MPI_MAX;
     return in_pieces(values, [&](std::int64_t* data, int count, MPI_Request* request) {
-      return wait("MPI_Iallreduce",
-                  MPI_Iallreduce(MPI_IN_PLACE, data, count, MPI_INT64_T, op, communicator_, request), request);
+      return wait("MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, data, count, MPI_INT64_T, op, communicator_, request),
+                  request);
     });
   }
   kizami::Status broadcast(std::span<std::byte> bytes, int root) override {

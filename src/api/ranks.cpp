@@ -18,10 +18,9 @@ Status run(Communicator& ranks, std::int64_t m, std::int64_t n, std::int64_t k, 
                      outcome == nullptr ? local : *outcome);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                        \
-  template Status run<T>(Communicator&, std::int64_t, std::int64_t, std::int64_t, T,                                 \
-                         std::span<const Piece<const T>>, std::span<const Piece<const T>>, T, std::span<const Piece<T>>, \
-                         const Policy&, Outcome*)
+#define KIZAMI_INSTANTIATE(T)                                                                                         \
+  template Status run<T>(Communicator&, std::int64_t, std::int64_t, std::int64_t, T, std::span<const Piece<const T>>, \
+                         std::span<const Piece<const T>>, T, std::span<const Piece<T>>, const Policy&, Outcome*)
 
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <numeric>
 #include <string>
 
 namespace kizami::multi {
@@ -38,8 +38,9 @@ Status Agreement::agree(const Status& mine) {
     std::copy_n(mine.reason().begin(), length, told.reason.begin());
   }
   KIZAMI_RETURN_IF_ERROR(ranks_.broadcast(std::as_writable_bytes(std::span(&told, 1)), root));
-  return {static_cast<StatusCode>(told.code),
-          "rank " + std::to_string(root) + ": " + std::string(told.reason.data(), static_cast<std::size_t>(told.length))};
+  return {
+      static_cast<StatusCode>(told.code),
+      "rank " + std::to_string(root) + ": " + std::string(told.reason.data(), static_cast<std::size_t>(told.length))};
 }
 
 Status Agreement::close(const Status& mine) { return is_over_ ? mine : agree(mine); }
@@ -69,26 +70,35 @@ Status Agreement::require_equal(std::span<const Fact> facts) {
   return {};
 }
 
-Status Agreement::gather(std::span<const Rect> mine, RectTable& table) {
+Status Agreement::gather(std::span<const std::vector<Rect>> mine, std::span<RectTable> tables) {
   const auto ranks = static_cast<std::size_t>(size());
   const auto me = static_cast<std::size_t>(rank());
-  std::vector<std::int64_t> counts(ranks);
-  counts[me] = static_cast<std::int64_t>(mine.size());
+  std::vector<std::int64_t> counts(ranks * mine.size());
+  for (std::size_t list = 0; list < mine.size(); ++list)
+    counts[list * ranks + me] = static_cast<std::int64_t>(mine[list].size());
   KIZAMI_RETURN_IF_ERROR(sum(counts));
-  table.first.assign(ranks + 1, 0);
-  for (std::size_t r = 0; r < ranks; ++r) table.first[r + 1] = table.first[r] + static_cast<std::size_t>(counts[r]);
-  std::vector<std::int64_t> values(4 * table.first[ranks]);
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    const std::size_t at = 4 * (table.first[me] + i);
-    values[at] = mine[i].row;
-    values[at + 1] = mine[i].col;
-    values[at + 2] = mine[i].rows;
-    values[at + 3] = mine[i].cols;
+  // One list behind another, in each the rectangles of one rank behind those of another.
+  std::vector<std::int64_t> values(
+      4 * static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0})));
+  std::size_t at = 0;
+  for (std::size_t list = 0; list < mine.size(); ++list) {
+    std::vector<std::size_t>& first = tables[list].first;
+    first = {0};
+    for (std::size_t r = 0; r < ranks; ++r)
+      first.push_back(first.back() + static_cast<std::size_t>(counts[list * ranks + r]));
+    std::size_t here = at + 4 * first[me];
+    for (const Rect& rect : mine[list]) {
+      for (const std::int64_t number : {rect.row, rect.col, rect.rows, rect.cols}) values[here++] = number;
+    }
+    at += 4 * first.back();
   }
   KIZAMI_RETURN_IF_ERROR(sum(values));
-  table.rects.clear();
-  for (std::size_t at = 0; at < values.size(); at += 4)
-    table.rects.push_back({values[at], values[at + 1], values[at + 2], values[at + 3]});
+  at = 0;
+  for (RectTable& table : tables) {
+    table.rects.clear();
+    for (std::size_t i = 0; i < table.first.back(); ++i, at += 4)
+      table.rects.push_back({values[at], values[at + 1], values[at + 2], values[at + 3]});
+  }
   return {};
 }
 

@@ -48,7 +48,8 @@ class Agreement final : public Others {
 
   /// @status kInvalidArgument names what differs
   Status require_equal(std::span<const Fact> facts);
-  Status gather(std::span<const Rect> mine, RectTable& table);
+  /// Lists of rectangles, a table of each.
+  Status gather(std::span<const std::vector<Rect>> mine, std::span<RectTable> tables);
   Status sum(std::span<std::int64_t> values) override { return reduce(Reduction::kSum, values); }
   Status max(std::span<std::int64_t> values) override { return reduce(Reduction::kMax, values); }
 

@@ -92,8 +92,8 @@ class WholeOfRanks final : public ozaki2::Whole {
   [[nodiscard]] bool counts_rows() const override { return counts_rows_; }
   [[nodiscard]] bool counts_cols() const override { return counts_cols_; }
   Status decide(ozaki2::Part& part, num::Selection& selection) override {
-    KIZAMI_RETURN_IF_ERROR(multi::decide(ozaki2::ozaki2_of(plan_), plan_.shape.k, part, find_gain_, &ranks_, counts_,
-                                         selection));
+    KIZAMI_RETURN_IF_ERROR(
+        multi::decide(ozaki2::ozaki2_of(plan_), plan_.shape.k, part, find_gain_, &ranks_, counts_, selection));
     return ranks_.known(require_what_is_needed(plan_, counts_, selection));
   }
   [[nodiscard]] const Counts& counts() const { return counts_; }
@@ -137,8 +137,7 @@ class RankCall {
     KIZAMI_RETURN_IF_ERROR(make_room());
     KIZAMI_RETURN_IF_ERROR(ranks_.agree({}));  // nobody begins to send where one has no room to receive
     KIZAMI_RETURN_IF_ERROR(bring_panels());
-    KIZAMI_RETURN_IF_ERROR(multiply());
-    return ranks_.agree({});
+    return multiply();
   }
 
   Status validate_arguments() const {
@@ -185,16 +184,20 @@ class RankCall {
     if (!whole.ok()) return whole.status();
     whole_ = std::move(whole).value();
     const auto numerics = static_cast<std::int64_t>(plan::numerics_hash(*whole_));
-    const Fact fact{"what fixes the bits (accuracy, scheme and engine of the policy, or the processor)", numerics, false};
+    const Fact fact{"what fixes the bits (accuracy, scheme and engine of the policy, or the processor)", numerics,
+                    false};
     KIZAMI_RETURN_IF_ERROR(ranks_.require_equal({&fact, 1}));
     return ranks_.size() == 1 ? Status{} : ranks_.known(validate_scheme(*whole_));
   }
 
   /// Which rank holds and computes what.
   Status find_places() {
-    KIZAMI_RETURN_IF_ERROR(ranks_.gather(rects_of(problem_.a), a_));
-    KIZAMI_RETURN_IF_ERROR(ranks_.gather(rects_of(problem_.b), b_));
-    KIZAMI_RETURN_IF_ERROR(ranks_.gather(rects_of(problem_.c), c_));
+    const std::vector<Rect> lists[] = {rects_of(problem_.a), rects_of(problem_.b), rects_of(problem_.c)};
+    RectTable tables[3];
+    KIZAMI_RETURN_IF_ERROR(ranks_.gather(lists, tables));
+    a_ = std::move(tables[0]);
+    b_ = std::move(tables[1]);
+    c_ = std::move(tables[2]);
     KIZAMI_RETURN_IF_ERROR(ranks_.known(validate_pieces("C", shape_.m, shape_.n, c_.rects)));
     if (has_terms()) {
       KIZAMI_RETURN_IF_ERROR(ranks_.known(validate_pieces("A", shape_.m, shape_.k, a_.rects)));
@@ -202,8 +205,8 @@ class RankCall {
     }
     grids_.resize(static_cast<std::size_t>(ranks_.size()));
     for (int r = 0; r < ranks_.size(); ++r) {
-      KIZAMI_RETURN_IF_ERROR(ranks_.known(
-          find_grid("rank " + std::to_string(r), c_.of(r), grids_[static_cast<std::size_t>(r)])));
+      KIZAMI_RETURN_IF_ERROR(
+          ranks_.known(find_grid("rank " + std::to_string(r), c_.of(r), grids_[static_cast<std::size_t>(r)])));
     }
     return {};
   }
@@ -251,9 +254,9 @@ class RankCall {
     const bool promises_bits = whole_->first().scheme == Scheme::kOzaki2 ||
                                problem_.policy.reproducibility == Reproducibility::kEngineToEngine;
     if (promises_bits && plan::numerics_hash(*part_) != plan::numerics_hash(*whole_)) {
-      return {StatusCode::kUnsupported,
-              "a block of " + std::to_string(grid.num_rows) + " x " + std::to_string(grid.num_cols) +
-                  " has other numerics than the whole product, which takes one rank"};
+      return {StatusCode::kUnsupported, "a block of " + std::to_string(grid.num_rows) + " x " +
+                                            std::to_string(grid.num_cols) +
+                                            " has other numerics than the whole product, which takes one rank"};
     }
     KIZAMI_RETURN_IF_ERROR(find_panel(
         "A", problem_.a, grid.rows.size() == 1 ? Rect{grid.rows[0].first, 0, grid.num_rows, shape_.k} : Rect{},
@@ -387,8 +390,8 @@ class RankCall {
       if (problem_.beta != T{0})
         for_each_staged([](const MatrixView<T>& piece, const MatrixView<T>& staged) { copy_matrix<T>(piece, staged); });
       const problem::Problem<T> part{problem_.alpha, a_panel_.view, b_panel_.view, problem_.beta, c_view_};
-      KIZAMI_RETURN_IF_ERROR((
-          exec::run<T, T>(*part_, part, nullptr, nullptr, {}, outcome_, is_exchanged ? &whole : nullptr)));
+      KIZAMI_RETURN_IF_ERROR(
+          (exec::run<T, T>(*part_, part, nullptr, nullptr, {}, outcome_, is_exchanged ? &whole : nullptr)));
       for_each_staged([](const MatrixView<T>& piece, const MatrixView<T>& staged) { copy_matrix<T>(staged, piece); });
     }
     if (!is_exchanged) return {};
@@ -427,7 +430,8 @@ class RankCall {
             const T element = view(row, h);
             std::array<RealOf<T>, static_cast<std::size_t>(kTerms<T>)> parts;
             std::memcpy(parts.data(), &element, sizeof element);
-            const std::size_t at = (static_cast<std::size_t>(s) * k + static_cast<std::size_t>(first + h)) * parts.size();
+            const std::size_t at =
+                (static_cast<std::size_t>(s) * k + static_cast<std::size_t>(first + h)) * parts.size();
             for (std::size_t t = 0; t < parts.size(); ++t) terms[at + t] = bits_of(static_cast<double>(parts[t]));
           }
         }
@@ -435,8 +439,7 @@ class RankCall {
       KIZAMI_RETURN_IF_ERROR(ranks_.sum(terms));
       lines.resize(certify::kGainLines * k);
       auto* const reals = reinterpret_cast<RealOf<T>*>(lines.data());
-      for (std::size_t t = 0; t < terms.size(); ++t)
-        reals[t] = static_cast<RealOf<T>>(std::bit_cast<double>(terms[t]));
+      for (std::size_t t = 0; t < terms.size(); ++t) reals[t] = static_cast<RealOf<T>>(std::bit_cast<double>(terms[t]));
       return {};
     };
     std::vector<T> a;

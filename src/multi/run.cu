@@ -146,8 +146,7 @@ class Call final : private ozaki2::Part {
     return {};
   }
 
-  Status count_equilibrated(std::span<const std::int32_t> a, std::span<const std::int32_t> b,
-                            Counts& counts) override {
+  Status count_equilibrated(std::span<const std::int32_t> a, std::span<const std::int32_t> b, Counts& counts) override {
     static_cast<void>(shifts_.emplace(plan_.shape.k));
     shifts_->add(a, b);
     KIZAMI_RETURN_IF_ERROR(enqueue(Pass::kCountEquilibrated));

@@ -14,6 +14,7 @@
 #include <random>
 
 #include "kizami/gemm.hpp"
+#include "kizami/predict.hpp"
 #include "multi/rank_grid.hpp"
 #include "multi/thread_ranks.hpp"
 
@@ -486,8 +487,10 @@ TEST(RankGrid, OnlyWhatIsWantedTravels) {
     const Held<double> a(x.a, {2, 1, 0}, ranks.rank());  // rows of A and C: A stays
     const Held<double> b(x.b, {1, 2, 0}, ranks.rank());  // columns of B: both halves cross
     const Held<double> c(x.c, {2, 1, 0}, ranks.rank());
-    return run<double>(ranks, 24, 20, 30, 1, a.const_pieces(), b.const_pieces(), 0, c.pieces,
-                       policy_of(Accuracy::native()));
+    Status status = run<double>(ranks, 24, 20, 30, 1, a.const_pieces(), b.const_pieces(), 0, c.pieces,
+                                policy_of(Accuracy::native()));
+    EXPECT_EQ(ranks.num_reductions(), model::kReductions);  // what predictions count on
+    return status;
   });
   for (const Status& status : statuses) EXPECT_TRUE(status.ok()) << status.reason();
   EXPECT_EQ(room.messages, 2);

@@ -47,11 +47,13 @@ class ThreadRanks final : public Communicator {
   /// The function of that number, from 0, fails here.
   void fail_at(int call) { fails_at_ = call; }
   [[nodiscard]] int num_calls() const { return num_calls_; }
+  [[nodiscard]] int num_reductions() const { return num_reductions_; }
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return room_.size; }
 
   Status all_reduce(Reduction reduction, std::span<std::int64_t> values) override {
+    ++num_reductions_;
     return meet(
         "all-reduce",
         [&] {
@@ -137,6 +139,7 @@ class ThreadRanks final : public Communicator {
   int rank_;
   int fails_at_ = -1;
   int num_calls_ = 0;
+  int num_reductions_ = 0;
 };
 
 /// Calls body(its ranks) on a thread for each rank, but for those below `first`, who never come.

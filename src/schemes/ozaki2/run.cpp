@@ -225,8 +225,7 @@ class Ozaki2Call final : private Part {
     return {};
   }
 
-  Status count_equilibrated(std::span<const std::int32_t> a, std::span<const std::int32_t> b,
-                            Counts& counts) override {
+  Status count_equilibrated(std::span<const std::int32_t> a, std::span<const std::int32_t> b, Counts& counts) override {
     std::copy(a.begin(), a.end(), a_.buffers.inner_shift);
     std::copy(b.begin(), b.end(), b_.buffers.inner_shift);
     use_shifted();
@@ -240,7 +239,8 @@ class Ozaki2Call final : private Part {
 
   /// A part may have all repairs of the whole.
   Status make_room_for_repairs() {
-    const std::int64_t most = selection_.rung < 0 ? 0 : std::min(selection_.num_repaired, plan_.shape.m * plan_.shape.n);
+    const std::int64_t most =
+        selection_.rung < 0 ? 0 : std::min(selection_.num_repaired, plan_.shape.m * plan_.shape.n);
     repairs_of_whole_ = base::AlignedBuffer(static_cast<std::size_t>(most) * sizeof(Repair));
     if (!repairs_of_whole_.ok()) {
       return {StatusCode::kOutOfMemory,

@@ -19,7 +19,6 @@ namespace kizami::ozaki2 {
 /// @status see kizami::run; on error C is untouched
 template <class T, class In>
 Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
-                  const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome,
-                  Whole* whole = nullptr);
+                  const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome, Whole* whole = nullptr);
 
 }  // namespace kizami::ozaki2
