@@ -29,7 +29,7 @@ void add_block(const device::DeviceState& state, std::int64_t num_pairs, bool is
   num::RungHistogram plain = state.statistics.plain;
   // Where the sample refuses nothing nobody has counted, and the lowest rung certifies all.
   if (state.sampled_failures == 0 && state.look == device::Look::kSample) plain.pairs[0] = num_pairs;
-  num::add(plain, counts.statistics.plain);
+  ozaki2::add(plain, counts.statistics.plain);
   counts.statistics.num_pairs += num_pairs;
   if (is_first_of_rows) counts.nonfinite_rows += static_cast<std::int64_t>(state.nonfinite_rows);
   if (is_first_of_cols) counts.nonfinite_cols += static_cast<std::int64_t>(state.nonfinite_cols);
@@ -37,7 +37,7 @@ void add_block(const device::DeviceState& state, std::int64_t num_pairs, bool is
 
 void add_equilibrated(const device::DeviceState& state, Counts& counts) {
   counts.statistics.has_equilibrated = true;
-  num::add(state.statistics.equilibrated, counts.statistics.equilibrated);
+  ozaki2::add(state.statistics.equilibrated, counts.statistics.equilibrated);
 }
 
 InnerExponents::InnerExponents(std::int64_t k)

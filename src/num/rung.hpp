@@ -217,11 +217,6 @@ struct RungHistogram {
   friend constexpr bool operator==(const RungHistogram&, const RungHistogram&) = default;
 };
 
-/// Adds the pairs of `more`, which are none of those in `sum`.
-constexpr void add(const RungHistogram& more, RungHistogram& sum) {
-  for (std::size_t r = 0; r < sum.pairs.size(); ++r) sum.pairs[r] += more.pairs[r];
-}
-
 /// What the splits and the certificate have seen of one call.
 struct Statistics {
   std::int64_t num_pairs = 0;     ///< m n

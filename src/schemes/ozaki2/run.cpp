@@ -211,7 +211,7 @@ class Ozaki2Call final : private Part {
       KIZAMI_RETURN_IF_ERROR(
           certify::block_histogram(certificate_plan(plan_), ladder(), buffers_.certificate, a, b, plain));
     }
-    num::add(plain, counts.statistics.plain);
+    add(plain, counts.statistics.plain);
     return {};
   }
 
@@ -233,7 +233,7 @@ class Ozaki2Call final : private Part {
     KIZAMI_RETURN_IF_ERROR(certify::block_histogram(certificate_plan(plan_), ladder(), buffers_.certificate,
                                                     certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
                                                     shifted));
-    num::add(shifted, counts.statistics.equilibrated);
+    add(shifted, counts.statistics.equilibrated);
     return {};
   }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -11,6 +12,11 @@
 #include "num/rung.hpp"
 
 namespace kizami::ozaki2 {
+
+/// Adds the pairs of `more`, which are none of those in `sum`.
+constexpr void add(const num::RungHistogram& more, num::RungHistogram& sum) {
+  for (std::size_t r = 0; r < sum.pairs.size(); ++r) sum.pairs[r] += more.pairs[r];
+}
 
 /// Sums over parts.
 struct Counts {
