@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from conftest import same_bits
 
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -32,11 +33,6 @@ def graded(seed, shape, axis, bits):
     """Elements that rise along an axis: of several rows a higher rung, of some blocks of them a lower one."""
     rise = np.exp2(np.linspace(0, bits, shape[axis]))
     return random(seed, shape) * np.expand_dims(rise, 1 - axis)
-
-
-def same_bits(x, y):
-    x, y = np.asarray(x), np.asarray(y)
-    return x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()
 
 
 @pytest.mark.parametrize("dtype", TYPES)
