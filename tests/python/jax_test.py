@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """kizami.jax: the product as a primitive, compiled, mapped, differentiated, and on a mesh of four devices of the host."""
+import doctest
 import os
 
 import numpy as np
@@ -127,3 +128,8 @@ def test_derivatives_in_a_mesh():
     theirs = jax.grad(lambda x, y: jnp.sin(x @ y).sum(), (0, 1))(a, b)
     for x, y in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+
+
+def test_docstrings():
+    result = doctest.testmod(kj)
+    assert result.attempted > 2 and not result.failed
