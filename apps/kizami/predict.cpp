@@ -44,6 +44,8 @@ struct PredictOptions {
   std::string format;
   std::string complex_form = "auto";
   std::string basis = "calibrated";
+  std::vector<std::string> shares;
+  std::string node, link, network, host, latency, home, parts;
   bool is_accurate = false;
   bool is_csv = false;
   bool is_json = false;
@@ -275,19 +277,8 @@ std::string in_words(const Row& row) {
   return out;
 }
 
-/// Rows as a table, each cell padded; or as CSV.
-std::string as_table(const std::vector<Row>& rows, bool is_csv) {
-  std::vector<std::vector<std::string>> cells = {{"device", "scheme", "products", "m", "n", "k", "ms", "tflops",
-                                                  "computation_ms", "data_handling_ms", "roof", "bound_tflops"}};
-  for (const Row& row : rows) {
-    const Prediction& p = row.prediction;
-    const auto ms = [](double seconds) { return fmt::format("{:.4g}", seconds * 1e3); };
-    cells.push_back({row.device->name, std::string(to_string(row.request.way)), fmt::format("{}", p.products),
-                     fmt::format("{}", row.request.m), fmt::format("{}", row.request.n),
-                     fmt::format("{}", row.request.k), ms(p.seconds), fmt::format("{:.4g}", p.tflops),
-                     ms(p.seconds_of(Part::kComputation)), ms(p.seconds_of(Part::kDataHandling)),
-                     std::string(to_string(roof_of(p))), fmt::format("{:.4g}", p.bound_tflops)});
-  }
+/// Rows of cells, each padded; or as CSV.
+std::string padded(const std::vector<std::vector<std::string>>& cells, bool is_csv) {
   std::vector<std::size_t> widths(cells.front().size());
   for (const auto& line : cells) {
     for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
@@ -303,6 +294,21 @@ std::string as_table(const std::vector<Row>& rows, bool is_csv) {
     out += text + "\n";
   }
   return out;
+}
+
+std::string as_table(const std::vector<Row>& rows, bool is_csv) {
+  std::vector<std::vector<std::string>> cells = {{"device", "scheme", "products", "m", "n", "k", "ms", "tflops",
+                                                  "computation_ms", "data_handling_ms", "roof", "bound_tflops"}};
+  for (const Row& row : rows) {
+    const Prediction& p = row.prediction;
+    const auto ms = [](double seconds) { return fmt::format("{:.4g}", seconds * 1e3); };
+    cells.push_back({row.device->name, std::string(to_string(row.request.way)), fmt::format("{}", p.products),
+                     fmt::format("{}", row.request.m), fmt::format("{}", row.request.n),
+                     fmt::format("{}", row.request.k), ms(p.seconds), fmt::format("{:.4g}", p.tflops),
+                     ms(p.seconds_of(Part::kComputation)), ms(p.seconds_of(Part::kDataHandling)),
+                     std::string(to_string(roof_of(p))), fmt::format("{:.4g}", p.bound_tflops)});
+  }
+  return padded(cells, is_csv);
 }
 
 /// Operations for each byte of A, B and C.
@@ -336,6 +342,114 @@ std::vector<PictureLine> lines_of(const std::vector<Row>& rows) {
   return out;
 }
 
+// ---- several devices -----------------------------------------------------------------------------------------------
+
+struct SharedRow {
+  const Device* device;
+  Request request;
+  model::Cluster cluster;
+  model::SharedPrediction prediction;
+};
+
+bool is_shared(const PredictOptions& options) {
+  if (!options.shares.empty()) return true;
+  for (const auto& [option, text] : {std::pair("--node", &options.node),
+                                     {"--link", &options.link},
+                                     {"--network", &options.network},
+                                     {"--host", &options.host},
+                                     {"--latency", &options.latency},
+                                     {"--from", &options.home},
+                                     {"--parts", &options.parts}}) {
+    if (!text->empty()) throw Failure(ExitCode::kUsage, fmt::format("{} goes with --share", option));
+  }
+  return false;
+}
+
+double number_option(std::string_view option, const std::string& text, double otherwise) {
+  if (text.empty()) return otherwise;
+  std::size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used != text.size())
+    throw Failure(ExitCode::kUsage, fmt::format("{} = {}, must be a number", option, in_quotes(text)));
+  return value;
+}
+
+std::vector<SharedRow> shared_rows_of(const PredictOptions& options, const std::vector<Row>& rows) {
+  std::vector<SharedRow> out;
+  for (const Row& row : rows) {
+    for (const std::string& share : options.shares) {
+      model::Cluster cluster;
+      cluster.devices = static_cast<int>(integer_option("--share", share, 1, 1 << 20));
+      if (!options.node.empty())
+        cluster.devices_of_node = static_cast<int>(integer_option("--node", options.node, 1, 1 << 20));
+      cluster.link_gbs = number_option("--link", options.link, cluster.link_gbs);
+      cluster.network_gbs = number_option("--network", options.network, cluster.network_gbs);
+      cluster.host_gbs = number_option("--host", options.host, cluster.host_gbs);
+      cluster.latency_us = number_option("--latency", options.latency, cluster.latency_us);
+      if (!options.home.empty()) cluster.home = choice<model::Home>("--from", options.home);
+      if (!options.parts.empty()) cluster.parts = static_cast<int>(integer_option("--parts", options.parts, 1, 64));
+      Result<model::SharedPrediction> made = model::predict_shared(*row.device, row.request, cluster);
+      throw_if_error(made.status());
+      out.push_back({row.device, row.request, cluster, std::move(made).value()});
+    }
+  }
+  return out;
+}
+
+nlohmann::ordered_json json_of(const SharedRow& row) {
+  const model::SharedPrediction& p = row.prediction;
+  nlohmann::ordered_json alone;
+  nlohmann::ordered_json exposed;
+  for (std::size_t i = 0; i < model::kNumLimits; ++i) {
+    const std::string name(to_string(static_cast<model::Limit>(i)));
+    alone[name] = p.of_limit[i];
+    exposed[name] = p.seconds_of[i];
+  }
+  return {{"device", row.device->name},
+          {"devices", row.cluster.devices},
+          {"devices_of_node", row.cluster.devices_of_node},
+          {"from", to_string(row.cluster.home)},
+          {"type", to_string(row.request.scalar)},
+          {"scheme", to_string(row.request.way)},
+          {"m", row.request.m},
+          {"n", row.request.n},
+          {"k", row.request.k},
+          {"grid", {p.grid_rows, p.grid_cols}},
+          {"block", {p.block_rows, p.block_cols}},
+          {"parts", p.parts},
+          {"seconds", p.seconds},
+          {"tflops", p.tflops},
+          {"efficiency", p.efficiency},
+          {"limit", to_string(p.limit())},
+          {"gb_in", p.bytes_in * 1e-9},
+          {"seconds_alone", alone},
+          {"seconds_exposed", exposed}};
+}
+
+std::string as_table(const std::vector<SharedRow>& rows, bool is_csv) {
+  std::vector<std::vector<std::string>> cells = {{"device", "scheme", "m", "n", "k", "devices", "grid", "parts", "ms",
+                                                  "tflops", "efficiency", "gb_in", "products_ms", "travel_ms",
+                                                  "agreement_ms", "limit"}};
+  for (const SharedRow& row : rows) {
+    const model::SharedPrediction& p = row.prediction;
+    const auto ms = [](double seconds) { return fmt::format("{:.4g}", seconds * 1e3); };
+    const auto of = [&](model::Limit limit) { return p.seconds_of[static_cast<std::size_t>(limit)]; };
+    cells.push_back(
+        {row.device->name, std::string(to_string(row.request.way)), fmt::format("{}", row.request.m),
+         fmt::format("{}", row.request.n), fmt::format("{}", row.request.k), fmt::format("{}", row.cluster.devices),
+         fmt::format("{}x{}", p.grid_rows, p.grid_cols), fmt::format("{}", p.parts), ms(p.seconds),
+         fmt::format("{:.4g}", p.tflops), fmt::format("{:.2f}", p.efficiency), fmt::format("{:.3g}", p.bytes_in * 1e-9),
+         ms(of(model::Limit::kProducts)), ms(p.seconds - of(model::Limit::kProducts) - of(model::Limit::kAgreement)),
+         ms(of(model::Limit::kAgreement)), std::string(to_string(p.limit()))});
+  }
+  return padded(cells, is_csv);
+}
+
 void draw(const PredictOptions& options, const std::vector<Row>& rows) {
   const std::string text =
       roofline_picture(lines_of(rows), fmt::format("kizami predict, {}: a model, nothing is measured", options.type));
@@ -345,6 +459,8 @@ void draw(const PredictOptions& options, const std::vector<Row>& rows) {
 }
 
 ExitCode run_predict(const PredictOptions& options) {
+  if (!options.picture.empty() && !options.shares.empty())
+    throw Failure(ExitCode::kUsage, "--picture and --share exclude each other");
   if (!options.picture.empty() && options.sweep.empty()) throw Failure(ExitCode::kUsage, "--picture goes with --sweep");
   if (options.is_csv && options.is_json) throw Failure(ExitCode::kUsage, "--csv and --json exclude each other");
   std::vector<Device> devices;
@@ -352,7 +468,11 @@ ExitCode run_predict(const PredictOptions& options) {
   const std::vector<Row> rows = rows_of(options, devices);
   if (!options.picture.empty()) draw(options, rows);
   std::string out;
-  if (options.is_json) {
+  if (is_shared(options)) {
+    const std::vector<SharedRow> shared = shared_rows_of(options, rows);
+    if (!options.is_json) out = as_table(shared, options.is_csv);
+    for (const SharedRow& row : shared) out += options.is_json ? json_of(row).dump() + "\n" : "";
+  } else if (options.is_json) {
     for (const Row& row : rows) out += json_of(row).dump() + "\n";
   } else if (options.is_csv || !options.sweep.empty()) {
     out = as_table(rows, options.is_csv);

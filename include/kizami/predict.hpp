@@ -165,9 +165,71 @@ struct KIZAMI_API Prediction {
 /// @status kInvalidArgument: names what is out of range; kUnsupported: way, program, type and device do not go together
 KIZAMI_API Result<Prediction> predict(const Device& device, const Request& request);
 
+// ---- several devices ------------------------------------------------------------------------------------------------
+// With p devices in a grid of pr x pc, blocks mb x nb, e bytes of an element, q parts of a block:
+//   travels to a device   pieces: k e (mb (1 - 1/pc) + nb (1 - 1/pr)); of that, from its node as much as the node's own
+//                         part of the grid holds, the rest over the network, at the same time
+//                         device: k e (mb + nb) for each but the first, all from that one's link, and C back
+//                         host: k e (mb + nb), and C back
+//   T = travel of the panel that all parts share and of 1/q of the other
+//       + max(products of all parts, travel of the rest + products of the last part) + C of the last part back + agreement
+//   agreement = kReductions * 2 ceil(log2(p)) latency between nodes; kHostWait within one
+
+/// Where the matrices of a shared product lie.
+enum class Home { kPieces, kDevice, kHost };
+
+/// Devices that share a product, and what connects them. Rates are of one device, each way, and not zero.
+struct Cluster {
+  int devices = 1;          ///< in all
+  int devices_of_node = 8;  ///< devices of a node; the last one may have fewer
+  double link_gbs = 392;    ///< between devices of a node: NVLink of two H200, measured
+  double network_gbs = 50;  ///< to devices of other nodes: 400 Gb/s
+  double host_gbs = 50;     ///< from page-locked memory: PCIe 5
+  double latency_us = 5;    ///< of a message between nodes
+  Home home = Home::kPieces;
+  /// Of a device's block; 0: four within a node, one across nodes, where panels come before anything is multiplied.
+  int parts = 0;
+};
+
+/// All-reduces of a call of several processes, of operands as given (include/kizami/ranks.hpp).
+inline constexpr int kReductions = 12;
+
+/// What holds a shared product up.
+enum class Limit { kProducts, kLinks, kNetwork, kHostMemory, kAgreement };
+inline constexpr std::size_t kNumLimits = 5;
+
+struct KIZAMI_API SharedPrediction {
+  int grid_rows = 1;
+  int grid_cols = 1;
+  std::int64_t block_rows = 0;  ///< the largest
+  std::int64_t block_cols = 0;
+  int parts = 1;
+  Prediction one;                               ///< of one part, on one device
+  std::array<double, kNumLimits> of_limit{};    ///< seconds that each takes by itself
+  std::array<double, kNumLimits> seconds_of{};  ///< as much of them as nothing hides; their sum is `seconds`
+  double seconds = 0;
+  double tflops = 0;      ///< of all devices
+  double efficiency = 0;  ///< of `devices` times the rate of one for the whole product
+  double bytes_in = 0;    ///< that travel to a device
+
+  [[nodiscard]] Limit limit() const;  ///< with the most of `seconds`
+};
+
+/// @status as predict(); kInvalidArgument also: devices, parts or rates of the cluster; blocks without elements
+KIZAMI_API Result<SharedPrediction> predict_shared(const Device& device, const Request& request,
+                                                   const Cluster& cluster);
+
 }  // namespace kizami::model
 
 namespace kizami {
+template <>
+struct Names<model::Home> {
+  static constexpr std::string_view kAll[] = {"pieces", "device", "host"};
+};
+template <>
+struct Names<model::Limit> {
+  static constexpr std::string_view kAll[] = {"products", "links of the node", "network", "host memory", "agreement"};
+};
 template <>
 struct Names<model::Fact> {
   static constexpr std::string_view kAll[] = {"sms",

@@ -6,6 +6,9 @@
 //   bench_gpu_multi --type d --n 65536 --from host --no-one          from page-locked host memory
 //   bench_gpu_multi --parts 1 --parts 2 --parts 4                    parts of a device's share
 //   bench_gpu_multi --speeds 1,1.1                                   shares by speed
+//   bench_gpu_multi --measure-speeds                                 ... of each device in a product of 4096 by itself
+//   bench_gpu_multi --devices 0 --variants                           one device on a stream, with memory of the pool; and
+//                                                                    several with workspaces that stay
 // Native cuBLAS multiplies a block of columns on each device, each its own copies of A and of its columns of B, that is
 // without any transfer: what a perfect split of it would take. Ways take turns; times are of calls that begin and end
 // with all devices idle. 2 m n k operations (8 m n k of complex types). Inputs as those of bench_gpu_gemm.
@@ -49,6 +52,8 @@ struct Options {
   int rounds = 5;
   bool has_one = true;
   bool has_native = true;
+  bool has_variants = false;
+  bool measures_speeds = false;
   std::string commit = "unknown";
   std::string json;
 };
@@ -247,6 +252,36 @@ struct NativeBlock {
   bench::DeviceBuffer<T> x, y, z;
 };
 
+/// Products of 4096 a second, of each device by itself.
+template <class T>
+[[nodiscard]] std::vector<double> measured_speeds(const std::vector<int>& devices) {
+  constexpr std::int64_t kN = 4096;
+  std::vector<double> speeds;
+  for (const int device : devices) {
+    const OnDevice current(device);
+    const bench::DeviceBuffer<T> x(kN * kN);
+    const bench::DeviceBuffer<T> z(kN * kN);
+    check(cudaMemset(x.data, 0x3f, static_cast<std::size_t>(kN * kN) * sizeof(T)), "speeds");
+    constexpr int kCalls = 20;
+    double seconds = 0;
+    for (int round = 0; round < 2; ++round) {  // the first one warms up
+      check(cudaDeviceSynchronize(), "speeds");
+      const auto begin = std::chrono::steady_clock::now();
+      for (int call = 0; call < kCalls; ++call) {
+        check(kizami::cuda::gemm<T>(nullptr, kizami::Layout::kColMajor, kizami::Op::kNone, kizami::Op::kNone, kN, kN,
+                                    kN, T{1}, x.data, kN, x.data, kN, T{0}, z.data, kN),
+              "speeds");
+      }
+      check(cudaDeviceSynchronize(), "speeds");
+      seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    speeds.push_back(kCalls / seconds);
+    std::fprintf(stderr, "device %d: %.1f products of %lld a second\n", device, speeds.back(),
+                 static_cast<long long>(kN));
+  }
+  return speeds;
+}
+
 template <class T>
 void measure(const Options& options, const Shape& s, char type, double phi, const bench::Records& records) {
   const bool is_on_host = options.from == "host";
@@ -287,8 +322,32 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
                     }});
   }
 
+  cudaStream_t stream = nullptr;
+  if (options.has_one && options.has_variants) {
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+    const MatrixView<const T> x = (one_a ? *one_a : a).pieces()[0].view;
+    const MatrixView<const T> y = (one_b ? *one_b : b).pieces()[0].view;
+    const MatrixView<T> z = one_c->pieces()[0].view;
+    auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy);
+    check(plan.status(), "the plan of one device");
+    const std::span<std::byte> memory(workspace->data, plan.value().workspace_bytes());
+    ways.push_back({"kizami, own stream", {0}, 0, [=, plan = plan.value()] {
+                      check(kizami::cuda::run<T>(plan, T{1}, x, y, T{0}, z, memory, stream), "one device");
+                      check(cudaDeviceSynchronize(), "one device");
+                    }});
+    ways.push_back({"kizami, pool", {0}, 0, [=] {
+                      check(kizami::cuda::gemm<T>(nullptr, kizami::Layout::kColMajor, kizami::Op::kNone,
+                                                  kizami::Op::kNone, s.m, s.n, s.k, T{1}, x.data, s.m, y.data, s.k,
+                                                  T{0}, z.data, s.m, policy),
+                            "one device");
+                      check(cudaDeviceSynchronize(), "one device");
+                    }});
+    ways.back().call();
+  }
+
   struct Shared {
     std::unique_ptr<Matrix<T>> a, b, c;
+    std::vector<std::unique_ptr<Memory<std::byte>>> workspaces;
     kizami::Outcome outcome;
   };
   std::vector<std::unique_ptr<Shared>> shared;
@@ -317,6 +376,7 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
       }
       Placement placement{.devices = devices, .speeds = {}, .parts = parts};
       if (options.speeds.size() == devices.size()) placement.speeds = options.speeds;
+      if (options.measures_speeds) placement.speeds = measured_speeds<T>(devices);
       auto plan = kizami::multi::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy, placement);
       check(plan.status(), "the plan of several devices");
       ways.push_back(
@@ -334,6 +394,35 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
         ways.front().call();
         ways.back().differences = static_cast<long long>(differences_of(*of_c, one_c->pieces()[0].view.data));
       }
+    }
+  }
+
+  if (options.has_variants) {
+    const std::size_t num_shared = shared.size();
+    for (std::size_t i = 0; i < num_shared; ++i) {
+      Shared& mine = *shared[i];
+      const Matrix<T>& of_a = mine.a ? *mine.a : a;
+      const Matrix<T>& of_b = mine.b ? *mine.b : b;
+      const Matrix<T>& of_c = mine.c ? *mine.c : c;
+      const std::vector<int>& devices = options.devices[i / options.parts.size()];
+      const int parts = options.parts[i % options.parts.size()];
+      const Placement placement{.devices = devices, .speeds = {}, .parts = parts};
+      auto plan = kizami::multi::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy, placement);
+      check(plan.status(), "the plan of several devices");
+      std::vector<std::span<std::byte>> spans;
+      for (int d = 0; d < plan.value().num_devices(); ++d) {
+        const auto bytes = static_cast<std::int64_t>(plan.value().workspace_bytes(d));
+        mine.workspaces.push_back(std::make_unique<Memory<std::byte>>(bytes, plan.value().device(d)));
+        spans.emplace_back(mine.workspaces.back()->data(), static_cast<std::size_t>(bytes));
+      }
+      ways.push_back({"kizami::multi, own memory", devices, parts,
+                      [=, plan = plan.value(), x = of_a.const_pieces(), y = of_b.const_pieces(), z = of_c.pieces()] {
+                        check(kizami::multi::run<T>(
+                                  plan, T{1}, std::span<const Piece<const T>>(x), std::span<const Piece<const T>>(y),
+                                  T{0}, std::span<const Piece<T>>(z), std::span<const std::span<std::byte>>(spans)),
+                              "several devices");
+                      }});
+      ways.back().call();
     }
   }
 
@@ -364,6 +453,7 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
       way.milliseconds.push_back(took.count());
     }
   }
+  if (stream != nullptr) check(cudaStreamDestroy(stream), "a stream");
   const bench::Gauges gauges;
   for (const Way& way : ways) {
     const bench::Spread ms = bench::spread(way.milliseconds);
@@ -438,6 +528,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"device", "pieces", "host"}));
   program.add_option("--phi", options.phis, "spread of exponents; several")->check(bench::between(0, 100));
   program.add_option("--rounds", options.rounds, "turns of all ways")->check(bench::between(1, 1000));
+  program.add_flag("--variants", options.has_variants, "what one and several devices do with other memory and streams");
+  program.add_flag("--measure-speeds", options.measures_speeds, "of the devices, and shares by them");
   program.add_flag("!--no-one", options.has_one, "without the call on one device: its bits are then not compared");
   program.add_flag("!--no-native", options.has_native, "without cuBLAS");
   bench::add_commit(program, options.commit);

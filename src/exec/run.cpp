@@ -82,7 +82,8 @@ Status validate_correct(const problem::Problem<T>& problem) {
 /// Schemes that split, in a workspace of the caller's or their own.
 template <class T, class In>
 Status run_scheme(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
-                  const schemes::Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
+                  const schemes::Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome,
+                  ozaki2::Whole* whole) {
   if (plan.first().scheme == Scheme::kEc && (a_prepared != nullptr || b_prepared != nullptr))
     return {StatusCode::kUnsupported, "scheme ec takes matrices, not prepared operands"};
   const std::size_t needed = plan.schedule.workspace_bytes;
@@ -105,13 +106,13 @@ Status run_scheme(const plan::Plan& plan, const problem::Problem<T, In>& problem
     if (plan.first().scheme == Scheme::kOzaki1)
       return ozaki1::run_ozaki1(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
   }
-  return ozaki2::run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
+  return ozaki2::run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome, whole);
 }
 
 /// alpha = NaN or Inf: as the scheme has it, but with the signs of exact sums, whatever the scheme.
 template <class T, class In>
 Status run_nonfinite_alpha(const plan::Plan& plan, const problem::Problem<T, In>& problem,
-                           std::span<std::byte> workspace, Outcome& outcome) {
+                           std::span<std::byte> workspace, Outcome& outcome, ozaki2::Whole* whole) {
   const int threads = plan.schedule.facts.num_threads;
   const problem::Shape& shape = plan.shape;
   const auto elements = static_cast<std::size_t>(problem.beta == T{0} ? 0 : shape.m * shape.n);
@@ -126,7 +127,7 @@ Status run_nonfinite_alpha(const plan::Plan& plan, const problem::Problem<T, In>
   for (std::int64_t j = 0; elements != 0 && j < shape.n; ++j) {
     for (std::int64_t i = 0; i < shape.m; ++i) old(i, j) = problem.c(i, j);
   }
-  KIZAMI_RETURN_IF_ERROR(run_scheme(plan, problem, nullptr, nullptr, workspace, outcome));
+  KIZAMI_RETURN_IF_ERROR(run_scheme(plan, problem, nullptr, nullptr, workspace, outcome, whole));
   auto* const a_stats = reinterpret_cast<num::LineStats*>(memory.data());
   num::LineStats* const b_stats = a_stats + shape.m;
   certify::gather_statistics(problem::lines_of(Side::kA, problem.a), nullptr, threads, a_stats);
@@ -139,7 +140,8 @@ Status run_nonfinite_alpha(const plan::Plan& plan, const problem::Problem<T, In>
 
 template <class T, class In>
 Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
-           const schemes::Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
+           const schemes::Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome,
+           ozaki2::Whole* whole) {
   const base::FpEnvironmentGuard guard;
   const base::PhaseRange phase(base::Phase::kGemm);
   const problem::Shape& shape = plan.shape;
@@ -190,13 +192,13 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
     }
   }
   if (!fp64::is_factor_finite(problem.alpha) && a_prepared == nullptr && b_prepared == nullptr)
-    return run_nonfinite_alpha(plan, problem, workspace, outcome);
-  return run_scheme(plan, problem, a_prepared, b_prepared, workspace, outcome);
+    return run_nonfinite_alpha(plan, problem, workspace, outcome, whole);
+  return run_scheme(plan, problem, a_prepared, b_prepared, workspace, outcome, whole);
 }
 
 #define KIZAMI_INSTANTIATE(T, In)                                                                         \
   template Status run<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const schemes::Prepared*, \
-                             const schemes::Prepared*, std::span<std::byte>, Outcome&)
+                             const schemes::Prepared*, std::span<std::byte>, Outcome&, ozaki2::Whole*)
 
 #define KIZAMI_INSTANTIATE_SAME(T) KIZAMI_INSTANTIATE(T, T)
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE_SAME);

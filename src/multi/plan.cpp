@@ -38,27 +38,6 @@ Status validate_placement(const Placement& placement) {
   return invalid("parts = " + std::to_string(placement.parts) + ", must be in 0.." + std::to_string(kMostParts));
 }
 
-/// Why a plan cannot be cut, if it cannot: what its slices are depends on elements of all lines.
-Status validate_scheme(const plan::Plan& whole) {
-  if (whole.first().scheme != Scheme::kOzaki1) return {};
-  const ozaki1::SliceNumerics& slices = ozaki1::ozaki1_of(whole).numerics;
-  const char* const why = ozaki1::has_slice_rungs(whole) ? "whose number the elements choose (gauge entry)"
-                          : slices.until_zero            ? "until nothing is left of any element"
-                          : slices.one_scale             ? "with one scale for a matrix"
-                                                         : nullptr;
-  if (why == nullptr) return {};
-  return {StatusCode::kUnsupported,
-          "scheme ozaki1 with slices " + std::string(why) + " takes one device, or scheme ozaki2"};
-}
-
-/// What blocks must have in common with the whole: its scheme and engine, for both may depend on shapes.
-[[nodiscard]] Policy policy_of_blocks(const plan::Plan& whole, Policy policy) {
-  policy.scheme = whole.first().scheme;
-  if (policy.scheme == Scheme::kOzaki2)
-    policy.engine = named<EngineName>(whole.first().engine_name()).value_or(policy.engine);
-  return policy;
-}
-
 /// Memory of a device for its share. @units bytes
 struct Budget {
   std::size_t panels = 0;   ///< and staged blocks of C
@@ -160,6 +139,25 @@ void add_blocks(Share& share, const MultiPlan& plan, const Budget& budget) {
 }
 
 }  // namespace
+
+Status validate_scheme(const plan::Plan& whole) {
+  if (whole.first().scheme != Scheme::kOzaki1) return {};
+  const ozaki1::SliceNumerics& slices = ozaki1::ozaki1_of(whole).numerics;
+  const char* const why = ozaki1::has_slice_rungs(whole) ? "whose number the elements choose (gauge entry)"
+                          : slices.until_zero            ? "until nothing is left of any element"
+                          : slices.one_scale             ? "with one scale for a matrix"
+                                                         : nullptr;
+  if (why == nullptr) return {};
+  return {StatusCode::kUnsupported,
+          "scheme ozaki1 with slices " + std::string(why) + " takes one device or rank, or scheme ozaki2"};
+}
+
+Policy policy_of_blocks(const plan::Plan& whole, Policy policy) {
+  policy.scheme = whole.first().scheme;
+  if (policy.scheme == Scheme::kOzaki2)
+    policy.engine = named<EngineName>(whole.first().engine_name()).value_or(policy.engine);
+  return policy;
+}
 
 std::size_t MultiPlan::num_blocks() const {
   return std::accumulate(shares.begin(), shares.end(), std::size_t{0},

@@ -76,6 +76,11 @@ struct ShareBuffers {
 /// Elements from one line of a panel or of a staged C to the next.
 [[nodiscard]] std::int64_t staged_stride(std::int64_t contiguous);
 
+/// Whether a plan can be cut. @status kUnsupported: what its slices are depends on elements of all lines
+Status validate_scheme(const plan::Plan& whole);
+/// What blocks must have in common with the whole: its scheme and engine, for both may depend on shapes.
+[[nodiscard]] Policy policy_of_blocks(const plan::Plan& whole, Policy policy);
+
 /// A plan for a device.
 using PlanOn = std::function<Result<std::shared_ptr<const plan::Plan>>(int device, const problem::Shape& shape,
                                                                        const Policy& policy)>;

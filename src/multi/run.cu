@@ -15,19 +15,19 @@
 #include "base/default_threads.hpp"
 #include "base/instantiate.hpp"
 #include "certify/equilibration_gain.hpp"
-#include "device/wait.hpp"
 #include "exec/device_call.hpp"
 #include "exec/outcome.hpp"
 #include "multi/decision.hpp"
 #include "multi/resources.hpp"
 #include "multi/share_run.hpp"
 #include "schemes/ozaki2/stage.hpp"
+#include "schemes/ozaki2/whole.hpp"
 
 namespace kizami::multi {
 namespace {
 
 template <class T>
-class Call {
+class Call final : private ozaki2::Part {
  public:
   Call(const MultiPlan& plan, const LocatedProblem<T>& problem) : plan_(plan), problem_(problem) {
     for (const Share& share : plan.shares) shares_.push_back(std::make_unique<ShareRun<T>>(plan, share, problem));
@@ -35,7 +35,7 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   /// Whatever happened: what is enqueued uses the caller's memory.
-  ~Call() { static_cast<void>(wait()); }
+  ~Call() override { static_cast<void>(wait()); }
 
   Status run(std::span<const Travels> travels, std::span<const std::span<std::byte>> workspaces, Outcome& outcome) {
     KIZAMI_RETURN_IF_ERROR(prepare(travels, workspaces));
@@ -46,9 +46,10 @@ class Call {
       return {};
     }
     KIZAMI_RETURN_IF_ERROR(enqueue([](const ShareRun<T>& share) { return std::optional(share.first_pass()); }));
-    KIZAMI_RETURN_IF_ERROR(wait());
-    KIZAMI_RETURN_IF_ERROR(decide());
-    KIZAMI_RETURN_IF_ERROR(require_what_is_needed());
+    KIZAMI_RETURN_IF_ERROR(decide(
+        stage(), plan_.shape.k, *this, [this](std::int32_t& gain) { return find_gain(gain); }, nullptr, counts_,
+        selection_));
+    KIZAMI_RETURN_IF_ERROR(require_what_is_needed(*plan_.whole, counts_, selection_));
     KIZAMI_RETURN_IF_ERROR(enqueue([&](const ShareRun<T>& share) { return share.last_pass(selection_); }));
     KIZAMI_RETURN_IF_ERROR(wait());
     outcome = exec::device_outcome(*plan_.whole, state_of_whole());
@@ -124,33 +125,35 @@ class Call {
     }
   }
 
-  /// The rung of the whole, behind Pass::kCount.
-  Status decide() {
+  // ---- what blocks have counted -------------------------------------------------------------------------------------
+
+  /// Behind the first pass.
+  Status count(Counts& counts) override {
+    KIZAMI_RETURN_IF_ERROR(wait());
     for_each_block([&](const ShareRun<T>& share, std::size_t i, const Rect& rect) {
-      add_block(share.state(i), rect.rows * rect.cols, rect.col == 0, rect.row == 0, counts_);
+      add_block(share.state(i), rect.rows * rect.cols, rect.col == 0, rect.row == 0, counts);
     });
-    const num::Ladder& ladder = stage().ladder;
-    if (!stage().has_certificate) {  // what a call by itself begins with
-      const bool has_rung = ladder.num_rungs > 0;
-      selection_ = {has_rung ? 0 : -1, false, has_rung ? 0 : plan_.shape.m * plan_.shape.n};
-      return {};
-    }
-    selection_ = num::select(ladder, counts_.statistics);
-    if (!num::may_equilibrate(ladder, selection_)) return {};
-    std::int32_t gain = 0;
-    if (selection_.rung >= 0) KIZAMI_RETURN_IF_ERROR(find_gain(gain));
-    if (!num::wants_equilibration(ladder, selection_, gain)) return {};
+    return {};
+  }
+
+  Status find_exponents(std::span<std::int32_t> a, std::span<std::int32_t> b) override {
     KIZAMI_RETURN_IF_ERROR(enqueue(Pass::kExponents));
     KIZAMI_RETURN_IF_ERROR(wait());
+    InnerExponents exponents(plan_.shape.k);
+    for (const std::unique_ptr<ShareRun<T>>& share : shares_) share->add_exponents(exponents);
+    std::copy(exponents.a().begin(), exponents.a().end(), a.begin());
+    std::copy(exponents.b().begin(), exponents.b().end(), b.begin());
+    return {};
+  }
+
+  Status count_equilibrated(std::span<const std::int32_t> a, std::span<const std::int32_t> b, Counts& counts) override {
     static_cast<void>(shifts_.emplace(plan_.shape.k));
-    for (const std::unique_ptr<ShareRun<T>>& share : shares_) share->add_exponents(*shifts_);
-    shifts_->make_shifts();
+    shifts_->add(a, b);
     KIZAMI_RETURN_IF_ERROR(enqueue(Pass::kCountEquilibrated));
     KIZAMI_RETURN_IF_ERROR(wait());
     for_each_block([&](const ShareRun<T>& share, std::size_t i, const Rect& /*rect*/) {
-      add_equilibrated(share.state(i), counts_);
+      add_equilibrated(share.state(i), counts);
     });
-    selection_ = num::select(ladder, counts_.statistics);
     return {};
   }
 
@@ -162,15 +165,6 @@ class Call {
     KIZAMI_RETURN_IF_ERROR(wait());
     gain = gain_of_samples(a.data(), b.data(), plan_.shape.k, base::default_threads());
     return {};
-  }
-
-  /// The refusals that only the elements justify, before anything is written.
-  Status require_what_is_needed() const {
-    if (plan_.whole->policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(device::reject_nonfinite(state_of_whole()));
-    if ((selection_.rung >= 0 && selection_.num_repaired == 0) || stage().has_fp64) return {};
-    return {StatusCode::kAccuracyUnreachable,
-            std::to_string(selection_.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
-                " elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy"};
   }
 
   /// The state that a call of the whole by itself would end with, as far as it is reported.

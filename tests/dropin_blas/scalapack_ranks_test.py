@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ScaLAPACK on 1, 2 and 4 ranks over the BLAS library, every product emulated: its own testers of LU (Debian's
-scalapack-mpi-test for Open MPI) on one matrix and one grid each, within seconds. All of its testers, some of which hang by themselves, are among the long tests
+"""ScaLAPACK on 1, 2 and 4 ranks over the BLAS library, every product emulated: its own testers (Debian's scalapack-mpi-test for
+Open MPI) of LU, Cholesky and QR on one matrix and one grid each, within seconds. All of its testers, some of which hang by themselves, are among the long tests
 (examples/programs/scalapack_tests.py).
 
 usage: scalapack_ranks_test.py LIBRARY
@@ -18,22 +18,32 @@ from pathlib import Path
 
 GRIDS = {1: (1, 1), 2: (1, 2), 4: (2, 2)}
 SIZE, BLOCK = 130, 24
-TESTERS = ("xdlu", "xzlu")
 ATTEMPTS = 3  # the start of ranks may fail or hang on a busy machine, without a tester's word
 TIMEOUT = 30
 
 
-def input_of(rows, cols):
-    """One matrix, one block size, two right-hand sides, with condition estimate and iterative refinement."""
-    lines = ["'ScaLAPACK'", "'one grid'", "'out'", "6 device out", "1 matrix", str(SIZE), str(SIZE), "1 block size", str(BLOCK),
-             "1 number of right-hand sides", "2", "1 block of those", "2", "1 grid", str(rows), str(cols), "1.0", "T"]
+def input_of(kind, rows, cols):
+    """One matrix, one block size, one grid; two right-hand sides, with condition estimate and iterative refinement where there are any."""
+    head = ["'ScaLAPACK'", "'one grid'", "'out'", "6 device out"]
+    grid = ["1 grid", str(rows), str(cols)]
+    square = ["1 matrix", str(SIZE)]
+    rectangle = ["1 matrix", str(SIZE), str(SIZE - 30)]
+    block = ["1 block size", str(BLOCK)]
+    sides = ["1 number of right-hand sides", "2", "1 block of those", "2"]
+    lines = {"LU": [*head, "1 matrix", str(SIZE), str(SIZE), *block, *sides, *grid, "1.0", "T"],
+             "LLT": [*head, "'L'", *square, *block, *sides, *grid, "3.0", "T"],
+             "QR": [*head, "3 factorizations", "'QR' 'LQ' 'QP'", *rectangle, *block, str(BLOCK), *grid, "5.0"]}[kind]
     return "\n".join(lines) + "\n"
+
+
+# Program and kind of input: a complex one of LU stands for the other types.
+TESTERS = {"xdlu": "LU", "xzlu": "LU", "xdllt": "LLT", "xdqr": "QR"}
 
 
 def run(library, folder, tester, ranks):
     """(exit status, output, calls that each rank had emulated); status 124 for one that did not end."""
     with tempfile.TemporaryDirectory() as scratch:
-        Path(scratch, "LU.dat").write_text(input_of(*GRIDS[ranks]))
+        Path(scratch, f"{TESTERS[tester]}.dat").write_text(input_of(TESTERS[tester], *GRIDS[ranks]))
         summary = Path(scratch, "summary.txt")
         settings = {"LD_PRELOAD": library, "KIZAMI_SCHEME": "ozaki2", "KIZAMI_OWN_LINES": "1", "KIZAMI_MIN_SIZE": "0", "KIZAMI_THREADS": "1",
                     "KIZAMI_SUMMARY": str(summary), "OPENBLAS_NUM_THREADS": "1"}

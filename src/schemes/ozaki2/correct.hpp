@@ -5,6 +5,8 @@
 // @cite Ziv1991 (rounding test); Kulisch1971 (long accumulator)
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "kizami/types.hpp"
@@ -13,6 +15,21 @@
 #include "schemes/ozaki2/crt.hpp"
 
 namespace kizami::ozaki2 {
+
+/// Pairs of inexact lines take a rounding test, which seldom fails: few of them are no reason for a higher rung.
+inline constexpr std::int64_t kInexactPairs = 16;
+
+/// The lowest rung that splits the lines of all but 1/kInexactPairs of the pairs exactly; the highest if none does.
+/// @param exact_rows, exact_cols  lines that each rung splits exactly   @range ladder.num_rungs >= 1
+[[nodiscard]] constexpr int lowest_exact_rung(const num::Ladder& ladder, std::int64_t num_pairs,
+                                              const std::array<std::int64_t, num::kMaxRungs>& exact_rows,
+                                              const std::array<std::int64_t, num::kMaxRungs>& exact_cols) {
+  for (int r = 0; r < ladder.num_rungs; ++r) {
+    const auto at = static_cast<std::size_t>(r);
+    if (num_pairs - exact_rows[at] * exact_cols[at] <= num_pairs / kInexactPairs) return r;
+  }
+  return ladder.num_rungs - 1;
+}
 
 /// A block of C and what its lines are.
 template <class T>

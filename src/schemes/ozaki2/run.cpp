@@ -2,10 +2,12 @@
 #include "schemes/ozaki2/run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <type_traits>
 
+#include "base/aligned_buffer.hpp"
 #include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
@@ -41,11 +43,16 @@ struct OperandState {
 
 /// One call of run_ozaki2: the phases in order, each a member that reads what the ones before have left.
 template <class T, class In>
-class Ozaki2Call {
+class Ozaki2Call final : private Part {
  public:
   Ozaki2Call(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
-             const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
-      : plan_(plan), stage_(ozaki2_of(plan)), problem_(problem), outcome_(outcome), threads_(useful_threads(plan)) {
+             const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome, Whole* whole)
+      : plan_(plan),
+        stage_(ozaki2_of(plan)),
+        problem_(problem),
+        outcome_(outcome),
+        whole_(whole),
+        threads_(useful_threads(plan)) {
     base::Carver carver(workspace);
     buffers_ = carve(carver, plan);
     a_ = {problem::lines_of(Side::kA, problem.a), a_prepared, buffers_.a, nullptr, nullptr};
@@ -102,7 +109,7 @@ class Ozaki2Call {
     }
     outcome_.nonfinite_rows = fp64::count_nonfinite(a_.stats, plan_.shape.m);
     outcome_.nonfinite_cols = fp64::count_nonfinite(b_.stats, plan_.shape.n);
-    if (!plan_.policy.reject_nonfinite) return {};
+    if (!plan_.policy.reject_nonfinite || whole_ != nullptr) return {};
     KIZAMI_RETURN_IF_ERROR(fp64::reject_nonfinite(Side::kA, a_.stats, plan_.shape.m));
     return fp64::reject_nonfinite(Side::kB, b_.stats, plan_.shape.n);
   }
@@ -120,6 +127,11 @@ class Ozaki2Call {
 
   Status choose_rung() {
     const base::PhaseRange phase(base::Phase::kCertificate);
+    if (whole_ != nullptr) {
+      KIZAMI_RETURN_IF_ERROR(whole_->decide(*this, selection_));
+      if (!selection_.equilibrated) use_as_given();
+      return make_room_for_repairs();
+    }
     if (ladder().num_rungs == 0) {
       selection_ = {-1, false, plan_.shape.m * plan_.shape.n};
       return {};
@@ -156,22 +168,86 @@ class Ozaki2Call {
     return {};
   }
 
-  /// The lowest rung that splits the lines of all but 1/kInexactPairs of the pairs exactly; the highest if none does.
   [[nodiscard]] int lowest_exact_rung() const {
-    const auto count = [&](const OperandState<In>& side, std::int64_t num_lines, auto& exact_lines) {
-      for (std::int64_t i = 0; i < num_lines; ++i) {
-        for (int r = num::first_exact_rung(ladder(), side.stats[i]); r < ladder().num_rungs; ++r) ++exact_lines[r];
-      }
-    };
-    std::int64_t a_exact[num::kMaxRungs] = {};
-    std::int64_t b_exact[num::kMaxRungs] = {};
-    count(a_, plan_.shape.m, a_exact);
-    count(b_, plan_.shape.n, b_exact);
-    const std::int64_t num_pairs = plan_.shape.m * plan_.shape.n;
-    for (int r = 0; r < ladder().num_rungs; ++r) {
-      if (num_pairs - a_exact[r] * b_exact[r] <= num_pairs / kInexactPairs) return r;
+    std::array<std::int64_t, num::kMaxRungs> a_exact{};
+    std::array<std::int64_t, num::kMaxRungs> b_exact{};
+    count_exact_lines(a_, plan_.shape.m, a_exact);
+    count_exact_lines(b_, plan_.shape.n, b_exact);
+    return ozaki2::lowest_exact_rung(ladder(), plan_.shape.m * plan_.shape.n, a_exact, b_exact);
+  }
+
+  void count_exact_lines(const OperandState<In>& side, std::int64_t num_lines,
+                         std::array<std::int64_t, num::kMaxRungs>& exact_lines) const {
+    for (std::int64_t i = 0; i < num_lines; ++i) {
+      for (int r = num::first_exact_rung(ladder(), side.stats[i]); r < ladder().num_rungs; ++r)
+        ++exact_lines[static_cast<std::size_t>(r)];
     }
-    return ladder().num_rungs - 1;
+  }
+
+  // ---- a part of a larger product -----------------------------------------------------------------------------------
+
+  Status count(Counts& counts) override {
+    const std::int64_t num_pairs = plan_.shape.m * plan_.shape.n;
+    counts.statistics.num_pairs += num_pairs;
+    if (whole_->counts_rows()) {
+      counts.nonfinite_rows += outcome_.nonfinite_rows;
+      if (stage_.is_correct) count_exact_lines(a_, plan_.shape.m, counts.exact_rows);
+    }
+    if (whole_->counts_cols()) {
+      counts.nonfinite_cols += outcome_.nonfinite_cols;
+      if (stage_.is_correct) count_exact_lines(b_, plan_.shape.n, counts.exact_cols);
+    }
+    if (!stage_.has_certificate || ladder().num_rungs == 0 || stage_.is_correct) return {};
+    certify::CertifiedLines<In> a = certified(a_, plan_.shape.m);
+    certify::CertifiedLines<In> b = certified(b_, plan_.shape.n);
+    std::int64_t failures = 0;
+    KIZAMI_RETURN_IF_ERROR(
+        certify::count_sampled_failures(certificate_plan(plan_), ladder(), buffers_.certificate, a, b, failures));
+    // The lowest rung certifies all pairs of a sample that refuses none.
+    num::RungHistogram plain;
+    plain.pairs[0] = num_pairs;
+    if (failures != 0) {
+      plain = {};
+      KIZAMI_RETURN_IF_ERROR(
+          certify::block_histogram(certificate_plan(plan_), ladder(), buffers_.certificate, a, b, plain));
+    }
+    add(plain, counts.statistics.plain);
+    return {};
+  }
+
+  Status find_exponents(std::span<std::int32_t> a, std::span<std::int32_t> b) override {
+    certify::gather_inner_exponents(a_.lines, threads_, a_.buffers.inner_shift);
+    certify::gather_inner_exponents(b_.lines, threads_, b_.buffers.inner_shift);
+    for (std::size_t h = 0; h < a.size(); ++h) {
+      a[h] = std::max(a[h], a_.buffers.inner_shift[h]);
+      b[h] = std::max(b[h], b_.buffers.inner_shift[h]);
+    }
+    return {};
+  }
+
+  Status count_equilibrated(std::span<const std::int32_t> a, std::span<const std::int32_t> b, Counts& counts) override {
+    std::copy(a.begin(), a.end(), a_.buffers.inner_shift);
+    std::copy(b.begin(), b.end(), b_.buffers.inner_shift);
+    use_shifted();
+    num::RungHistogram shifted;
+    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(certificate_plan(plan_), ladder(), buffers_.certificate,
+                                                    certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
+                                                    shifted));
+    add(shifted, counts.statistics.equilibrated);
+    return {};
+  }
+
+  /// A part may have all repairs of the whole.
+  Status make_room_for_repairs() {
+    const std::int64_t most =
+        selection_.rung < 0 ? 0 : std::min(selection_.num_repaired, plan_.shape.m * plan_.shape.n);
+    repairs_of_whole_ = base::AlignedBuffer(static_cast<std::size_t>(most) * sizeof(Repair));
+    if (!repairs_of_whole_.ok()) {
+      return {StatusCode::kOutOfMemory,
+              "repairs: " + std::to_string(repairs_of_whole_.size()) + " bytes refused by the system"};
+    }
+    buffers_.repairs = reinterpret_cast<Repair*>(repairs_of_whole_.data());
+    return {};
   }
 
   [[nodiscard]] bool wants_equilibration(const num::Selection& plain) {
@@ -187,6 +263,10 @@ class Ozaki2Call {
     certify::gather_inner_exponents(a_.lines, threads_, a_.buffers.inner_shift);
     certify::gather_inner_exponents(b_.lines, threads_, b_.buffers.inner_shift);
     certify::equilibration_shifts(plan_.shape.k, a_.buffers.inner_shift, b_.buffers.inner_shift);
+    use_shifted();
+  }
+
+  void use_shifted() {
     for (OperandState<In>* side : {&a_, &b_}) {
       side->inner_shift = side->buffers.inner_shift;
       certify::gather_statistics(side->lines, side->inner_shift, threads_, side->buffers.equilibrated);
@@ -418,32 +498,31 @@ class Ozaki2Call {
   /// Whether engines may have bodies of their own for the phases of this type.
   static constexpr bool kMayHaveOwnPhases = std::is_same_v<T, In> && kIsReal<T>;
   static constexpr std::int64_t kWeightGroup = 1024;
-  /// Pairs of inexact lines take a rounding test, which seldom fails: few of them are no reason for a higher rung.
-  static constexpr std::int64_t kInexactPairs = 16;
-
   const plan::Plan& plan_;
   const Ozaki2Stage& stage_;
   const problem::Problem<T, In>& problem_;
   Outcome& outcome_;
+  Whole* whole_;
   int threads_;
   Buffers buffers_;
   OperandState<In> a_;
   OperandState<In> b_;
   num::Selection selection_;
   std::int64_t num_repairs_ = 0;
+  base::AlignedBuffer repairs_of_whole_;
 };
 
 }  // namespace
 
 template <class T, class In>
 Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
-                  const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome) {
-  return Ozaki2Call<T, In>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
+                  const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome, Whole* whole) {
+  return Ozaki2Call<T, In>(plan, problem, a_prepared, b_prepared, workspace, outcome, whole).run();
 }
 
 #define KIZAMI_INSTANTIATE(T, In)                                                                                \
   template Status run_ozaki2<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const schemes::Prepared*, \
-                                    const schemes::Prepared*, std::byte*, Outcome&)
+                                    const schemes::Prepared*, std::byte*, Outcome&, Whole*)
 
 #define KIZAMI_INSTANTIATE_SAME(T) KIZAMI_INSTANTIATE(T, T)
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE_SAME);
