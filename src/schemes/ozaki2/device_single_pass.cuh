@@ -36,6 +36,7 @@ struct PassOperand {
 template <class T>
 struct Pass {
   PassOperand<T> operands[2];
+  std::int32_t num_alike;  ///< 2: the second operand is the first one, whose blocks do its part; else 1
   std::uint32_t blocks_of_first;
   std::int32_t cluster;
   std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
@@ -172,9 +173,16 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
         device::add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
     });
   }
+  // Operands that are alike are neighbours.
+  const auto for_alike = [&](const auto& visit) {
+    for (int of = 0; of < pass.num_alike; ++of) visit((&task)[of]);
+  };
   if (look != device::Look::kSample) {
-    if (line < lines.num_lines)
-      certify::kernels::write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, task.blocks);
+    if (line < lines.num_lines) {
+      for_alike([&](const PassOperand<T>& alike) {
+        certify::kernels::write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, alike.blocks);
+      });
+    }
   } else if (task.digits.digits != nullptr && is_there) {
     write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
   }
@@ -188,8 +196,10 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
       task.operand.line_buffers.weights[line] = num::rung_weight(pass.ladder.rungs[0], stats);
     if (look != device::Look::kBlocksFirst)
       task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
-    if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
-    if (look != device::Look::kSample) task.line_weights[line] = num::line_weight(pass.ladder, stats);
+    for_alike([&](const PassOperand<T>& alike) {
+      if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(alike.nonfinite), 1ull);
+      if (look != device::Look::kSample) alike.line_weights[line] = num::line_weight(pass.ladder, stats);
+    });
   }
   if (look == device::Look::kBlocksFirst) return;
   const DevicePlanes& planes = task.operand.planes;
@@ -231,7 +241,7 @@ namespace kizami::ozaki2 {
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
                           int first_rung, const certify::SecondLookBuffers& blocks, const device::DeviceState* state,
-                          product::Queue queue) {
+                          product::Queue queue, bool b_is_a) {
   using P = device::Panel<T>;
   const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
   const auto task_of = [](const SinglePassOperand<T>& x, const certify::kernels::DigitRows& digits,
@@ -261,6 +271,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   };
   const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
   kernels::Pass<T> pass{{task_of(a, a_blocks, blocks.a_weights), task_of(b, b_blocks, blocks.b_weights)},
+                        b_is_a ? 2 : 1,
                         blocks_of(a),
                         cluster,
                         length,
@@ -268,6 +279,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                         first_rung,
                         num_planes,
                         state};
+  if (b_is_a) pass.operands[0].digits = b.digits;
 
   const auto start = [&](auto kernel, const auto& shared_bytes) -> Status {
     // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
@@ -277,8 +289,8 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
     return base::launch_overlapped_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
-                                            pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
-                                            static_cast<std::size_t>(shared_bytes(length)), queue, &pass);
+                                            pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b)), device::kPanelThreads,
+                                            cluster, static_cast<std::size_t>(shared_bytes(length)), queue, &pass);
   };
   const auto start_of = [&]<int kWords>(std::integral_constant<int, kWords>) {
     return start(kernels::single_pass<T, kWords>,
@@ -290,7 +302,8 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 }  // namespace kizami::ozaki2
 
 /// In one file for each type, for the time that they take to compile.
-#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                          \
-  template ::kizami::Status kizami::ozaki2::device_single_pass<T>(                                 \
-      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int, \
-      const ::kizami::certify::SecondLookBuffers&, const ::kizami::device::DeviceState*, ::kizami::product::Queue)
+#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                                          \
+  template ::kizami::Status kizami::ozaki2::device_single_pass<T>(                                                 \
+      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int,                 \
+      const ::kizami::certify::SecondLookBuffers&, const ::kizami::device::DeviceState*, ::kizami::product::Queue, \
+      bool)
