@@ -70,7 +70,8 @@ Attempt attempt(const Call& product, const Context& context, const Settings& set
     const std::size_t bytes = attempt.choice.workspace_bytes;
     if (search.may_ask(bytes)) {
       if (has_device_failed()) return left(kDeviceFailed);
-      const Status status = emulate(product, context, policy_within(settings, attempt.workspace_limit), lesson.note);
+      const Status status =
+          emulate(product, context, policy_within(settings, product, attempt.workspace_limit), lesson.note);
       if (status.ok()) {
         search.granted(bytes);
         return attempt;

@@ -43,6 +43,7 @@ struct Call : Shape {
   const void* beta = nullptr;  ///< not of trmm, trsm
   void* c = nullptr;
   std::int64_t ldc = 0;
+  bool has_real_diagonal = false;  ///< of gemmt, which is only ever a part of another call: C is Hermitian
   Form form = Form::kOne;
   std::int64_t num_products = 1;
   std::int64_t stride_a = 0;

@@ -53,12 +53,13 @@ Choice choose(const Settings& settings, int device, const Call& call, std::size_
   choice.device = device;
   choice.scalar = call.scalar;
   choice.has_device_arrays = call.form == Form::kPointers;
+  choice.is_triangle = call.routine == Routine::kGemmt;
   choice.m = call.m;
   choice.n = call.n;
   choice.k = call.k;
   choice.num_products = call.num_products;
   choice.workspace_limit = workspace_limit;
-  const Result<Plan> made = plan_of(call, policy_within(settings, workspace_limit));
+  const Result<Plan> made = plan_of(call, policy_within(settings, call, workspace_limit));
   if (!made.ok() && made.status().code() == StatusCode::kOutOfMemory) {  // for what the library keeps on a device
     choice.settings = nullptr;                                           // another call asks again
     choice.why_native = kNoMemoryOnDevice;
@@ -90,13 +91,16 @@ Choice choose(const Settings& settings, int device, const Call& call, std::size_
 bool is_for(const Choice& choice, const Settings& settings, int device, const Call& call, std::size_t workspace_limit) {
   return choice.workspace_limit == workspace_limit && choice.settings == &settings && choice.device == device &&
          choice.scalar == call.scalar && choice.m == call.m && choice.n == call.n && choice.k == call.k &&
-         choice.num_products == call.num_products && choice.has_device_arrays == (call.form == Form::kPointers);
+         choice.num_products == call.num_products && choice.has_device_arrays == (call.form == Form::kPointers) &&
+         choice.is_triangle == (call.routine == Routine::kGemmt);
 }
 
 }  // namespace
 
-Policy policy_within(const Settings& settings, std::size_t workspace_limit) {
+Policy policy_within(const Settings& settings, const Call& call, std::size_t workspace_limit) {
   Policy policy = policy_of(settings);
+  if (call.routine == Routine::kGemmt && policy.scheme == Scheme::kAuto)
+    policy.scheme = Scheme::kOzaki2;  // as cuda::gemmt()
   if (workspace_limit != 0) policy.workspace_limit_bytes = workspace_limit;
   return policy;
 }

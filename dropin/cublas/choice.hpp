@@ -21,6 +21,7 @@ struct Choice {
   int device;
   Scalar scalar;
   bool has_device_arrays;
+  bool is_triangle;  ///< gemmt: scheme ozaki2 alone has it
   std::int64_t m, n, k, num_products;
   std::size_t workspace_limit;  ///< bytes; 0: as the settings say
   // What the planner says.
@@ -35,8 +36,8 @@ struct Choice {
   std::size_t workspace_bytes;
 };
 
-/// The policy of the settings, with a smaller limit for the workspace unless it is 0.
-[[nodiscard]] Policy policy_within(const Settings& settings, std::size_t workspace_limit);
+/// The policy of the settings for a product or gemmt, with a smaller limit for the workspace unless it is 0.
+[[nodiscard]] Policy policy_within(const Settings& settings, const Call& call, std::size_t workspace_limit = 0);
 
 /// The choice for a call with m, n, k, num_products >= 1 under settings that live as long as the process, in a
 /// workspace of at most so many bytes, or with a limit of 0 as the settings say. It stays until the thread asks for

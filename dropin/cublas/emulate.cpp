@@ -2,6 +2,7 @@
 #include "dropin/cublas/emulate.hpp"
 
 #include "kizami/cuda.hpp"
+#include "kizami/cuda_triangle.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
@@ -29,6 +30,10 @@ Status multiply(const Call& x, const Context& context, const Policy& policy, con
   const T* a = static_cast<const T*>(x.a);
   const T* b = static_cast<const T*>(x.b);
   T* c = static_cast<T*>(x.c);
+  if (x.routine == Routine::kGemmt) {
+    return cuda::gemmt<T>(context.stream, Layout::kColMajor, {x.uplo == 'L', x.has_real_diagonal}, op_a, op_b, x.n, x.k,
+                          alpha, a, x.lda, b, x.ldb, beta, c, x.ldc, policy, nullptr, note);
+  }
   if (x.form == Form::kStrided) {
     return cuda::gemm_strided_batched<T>(context.stream, Layout::kColMajor, op_a, op_b, x.m, x.n, x.k, alpha, a, x.lda,
                                          x.stride_a, b, x.ldb, x.stride_b, beta, c, x.ldc, x.stride_c, x.num_products,

@@ -9,9 +9,9 @@
 
 namespace kizami::dropin::cublas {
 
-/// @range  a valid call with m, n, k, num_products >= 1, and its context
+/// @range  a valid product, or gemmt, with m, n, k, num_products >= 1, and its context
 /// @param  note where it tells its effort
-/// @status as kizami::cuda::gemm() and its batched kin: C is as it was, unless cuda::last_call_writes_c()
+/// @status as kizami::cuda::gemm(), gemmt() and batched kin: C is as it was, unless cuda::last_call_writes_c()
 /// @queue  asynchronous and capturable
 [[nodiscard]] Status emulate(const Call& call, const Context& context, const Policy& policy, const EffortNote& note);
 

@@ -65,6 +65,28 @@ class Parts {
   }
   [[nodiscard]] const Blocks& done() const { return done_; }
 
+  /// All of a triangle that one product updates, by Kizami, where the planner would give it such a product of all of C.
+  /// @return whether that is done; if not, nothing is
+  bool multiply_triangle(const TypedCall<T>& x) {
+    if (!has_triangle(x.routine) || is_rank_2k(x.routine)) return false;
+    Attempt attempted{.why_native = kByPlan};
+    level3::for_each_update(x, [&](T alpha, const Operand<T>& left, const Operand<T>& right, T beta) {
+      TypedCall<T> product = level3::product_of(x.n, x.n, x.k, alpha, left, right, beta, x.c, x.ldc);
+      if (has_device_failed() || chosen(settings_, call_of(product)).why_native != nullptr) return;
+      product.routine = Routine::kGemmt;
+      product.uplo = x.uplo;
+      Call triangle = call_of(product);
+      triangle.has_real_diagonal = is_hermitian(x.routine);
+      attempted = attempt(triangle, context_, settings_);
+    });
+    if (attempted.why_native != nullptr) return false;
+    attempted.choice.seconds *= fraction_of(x.routine);
+    note(attempted);
+    done_.is_whole = true;
+    done_.status = attempted.status;
+    return true;
+  }
+
  private:
   /// By Kizami; natively where the planner prefers it or Kizami refuses.
   cublasStatus_t multiply(const TypedCall<T>& x) {
@@ -168,13 +190,16 @@ const char* why_no_blocks(const Call& call, const Context& context, const Settin
 Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings, std::int64_t block) {
   return with_scalar(call.scalar, [&]<class T>() {
     Parts<T> parts(call, context, settings);
-    level3::by_halves(typed<T>(call), block > 0 ? block : block_of(call), parts);
+    const TypedCall<T> whole = typed<T>(call);
+    if (block == 0 && parts.multiply_triangle(whole)) return parts.done();
+    level3::by_halves(whole, block > 0 ? block : block_of(call), parts);
     return parts.done();
   });
 }
 
 Allowance allowance_of(const Call& call, const Blocks& blocks, Gauge gauge, std::int64_t i, std::int64_t j) {
   const bool has_native_products = blocks.num_native > 0;
+  if (blocks.is_whole) return {blocks.bound, gauge, kEpilogueRoundings};
   if (has_triangle(call.routine)) {
     const double native = native_roundings(call, call.k);
     if (level3::is_in_diagonal_block(call.n, block_of(call), i, j)) return {0, gauge, kEpilogueRoundings + native};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Routines of level 3 but gemm, by halves (dropin/level3/halves.hpp): what lies beside the diagonal of a triangle is a
-// product of Kizami, diagonal blocks are cuBLAS', on the handle of the call.
+// Routines of level 3 but gemm. A triangle of C that one product updates is one product of Kizami, where its engine can
+// leave the other triangle out. All else is made by halves (dropin/level3/halves.hpp): what lies beside the diagonal of
+// a triangle is a product of Kizami, diagonal blocks are cuBLAS', on the handle of the call.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@ namespace kizami::dropin::cublas {
 /// What became of a call.
 struct Blocks {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS or of CUDA; C is then undefined
+  bool is_whole = false;                          ///< one product of Kizami made the triangle
   int num_emulated = 0;
   int num_native = 0;               ///< products that the planner prefers native, or Kizami refused
   int num_short_of_memory = 0;      ///< of those
@@ -29,7 +31,7 @@ struct Blocks {
 [[nodiscard]] const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings);
 
 /// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null; block: the order of the largest native
-///         block, 0: the one of block_of()
+///         block, by halves whatever the engine; 0: the one of block_of(), where there is no product of the triangle
 /// @bound  b(k) of the products, with the native bound of the diagonal blocks: see docs/dropin.md
 /// @queue  asynchronous and capturable
 [[nodiscard]] Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings,

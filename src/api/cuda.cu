@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kizami/cuda.hpp"
+#include "kizami/cuda_triangle.hpp"
 
 #include <optional>
 #include <string>
@@ -163,6 +164,24 @@ Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std:
 }
 
 template <class T>
+Status gemmt(Stream stream, Layout layout, const Triangle& triangle, Op op_a, Op op_b, std::int64_t n, std::int64_t k,
+             Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
+             std::int64_t ldc, const Policy& policy, Outcome* outcome, const EffortNote& note) {
+  const BlasCall<T> call{stream, layout, op_a, op_b, n, n, k, alpha, lda, ldb, beta, ldc};
+  device::t_writes_c = false;
+  KIZAMI_RETURN_IF_ERROR(call.validate());
+  Policy ours = policy;
+  if (ours.scheme == Scheme::kAuto) ours.scheme = Scheme::kOzaki2;
+  device::DeviceProblem<T> problem{alpha, call.a(a), call.b(b), beta, call.c(c)};
+  problem.part = {triangle.is_lower ? problem::PartKind::kLower : problem::PartKind::kUpper,
+                  triangle.has_real_diagonal};
+  const auto run_plan = [&](const Plan& plan, std::span<std::byte> workspace) {
+    return exec::run_device<T>(plan.impl(), {&problem, 1}, workspace, stream, note);
+  };
+  return multiply(call, ours, {}, run_plan, outcome);
+}
+
+template <class T>
 Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
                             std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda, std::int64_t stride_a,
                             const T* b, std::int64_t ldb, std::int64_t stride_b, Factor<T> beta, T* c, std::int64_t ldc,
@@ -221,6 +240,9 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
   template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,       \
                           std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*,  \
                           const EffortNote&);                                                                          \
+  template Status gemmt<T>(Stream, Layout, const Triangle&, Op, Op, std::int64_t, std::int64_t, Factor<T>, const T*,   \
+                           std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*, \
+                           const EffortNote&);                                                                         \
   template Status gemm_strided_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, \
                                           const T*, std::int64_t, std::int64_t, const T*, std::int64_t, std::int64_t,  \
                                           Factor<T>, T*, std::int64_t, std::int64_t, std::int64_t, const Policy&,      \

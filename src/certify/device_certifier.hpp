@@ -21,6 +21,7 @@
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
 #include "product/launch.hpp"
+#include "product/triangle.hpp"
 
 namespace kizami::certify {
 
@@ -41,6 +42,8 @@ struct DeviceCertifier {
   bool wants_all_pairs = false;                      ///< likewise
   bool has_digits = false;                           ///< likewise
   bool may_want_gain = false;                        ///< likewise
+  /// |A||B| is symmetric, so that one triangle of the sampled product says all; for engines with product::TriangleEngine
+  bool is_symmetric = false;
   device::DeviceState* state = nullptr;
   product::Queue queue = nullptr;
 
@@ -138,11 +141,14 @@ struct DeviceCertifier {
       pointers.num_products = &state->num_sampled_products;
       pointers.a_weights = a_lines.weights;
       pointers.b_weights = b_lines.weights;
-      KIZAMI_RETURN_IF_ERROR(
-          product::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue));
+      const auto compare = [&]() -> Status {
+        if (is_symmetric) return product::launch_triangle(*plan.engine, plan.facts, {compared, true}, pointers, queue);
+        return product::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
+      };
+      KIZAMI_RETURN_IF_ERROR(compare());
       if (s.b_swapped == nullptr) return {};
       pointers.b = s.b_swapped;
-      return product::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
+      return compare();
     }
     product::ProductDesc desc = device_sampled_product(plan, s, base::round_up(num_i, device::kReadRows), num_j);
     SampledProducts products;

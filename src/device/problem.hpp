@@ -6,6 +6,7 @@
 
 #include "device/state.hpp"
 #include "kizami/types.hpp"
+#include "problem/part.hpp"
 
 namespace kizami::device {
 
@@ -20,6 +21,8 @@ struct DeviceProblem {
   /// scout says, or a sample. Only time hangs on it.
   /// @range see takes_any_look()
   std::optional<Look> look = std::nullopt;
+  /// Of C that is wanted. @range all of it, unless ozaki2::why_no_part() has nothing to say
+  problem::Part part = {};
 };
 
 }  // namespace kizami::device

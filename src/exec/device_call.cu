@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -21,6 +22,7 @@
 #include "schemes/ozaki1/device_rungs_plan.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_looks.hpp"
+#include "schemes/ozaki2/device_part.hpp"
 #include "schemes/ozaki2/device_run.hpp"
 
 namespace kizami::exec {
@@ -81,6 +83,9 @@ Status validate_device_problem(const plan::Plan& plan, const device::DeviceProbl
     return {StatusCode::kInvalidArgument, "a look is given, must be absent where the plan's split makes no blocks"};
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, plan.shape.m, plan.shape.n));
   if (plan.shape.m == 0 || plan.shape.n == 0 || has_no_terms(plan, problem.alpha)) return {};
+  if (!problem.part.is_all()) {
+    if (const std::optional<std::string> reason = ozaki2::why_no_part(plan)) return {StatusCode::kUnsupported, *reason};
+  }
   return validate_operands(plan, problem);
 }
 
@@ -90,7 +95,7 @@ Status enqueue_device(const plan::Plan& plan, const device::DeviceProblem<T>& pr
   const base::PhaseRange phase(base::Phase::kGemm);
   if (has_no_terms(plan, problem.alpha)) {
     if (state != nullptr) KIZAMI_RETURN_IF_ERROR(certify::begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
-    return device::writes_c(ozaki2::scale_device(problem.beta, problem.c, queue));
+    return device::writes_c(ozaki2::scale_device(problem.beta, problem.c, problem.part, queue));
   }
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
     if (plan.first().scheme == Scheme::kEc) return ec::run_device_ec(plan, problem, workspace, state, queue, effort);

@@ -12,6 +12,7 @@
 #include "num/bounds.hpp"
 #include "num/line_stats.hpp"
 #include "problem/lines.hpp"
+#include "problem/part.hpp"
 #include "product/product.hpp"
 
 namespace kizami::fp64 {
@@ -27,6 +28,7 @@ struct DeviceCall {
   Factor<T> alpha;
   Factor<T> beta;
   MatrixView<T> c;
+  problem::Part part = {};  ///< of C; pairs of the list that are not of it are left alone
   const device::DeviceState* state = nullptr;
   const device::Pair* repairs = nullptr;  ///< [state->num_repairs]
   bool has_answered_repairs = false;      ///< by answer_repairs()

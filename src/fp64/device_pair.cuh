@@ -27,14 +27,15 @@ inline constexpr unsigned kAllLanes = 0xFFFFFFFFU;
 }
 [[nodiscard]] __device__ inline std::int64_t num_warps() { return std::int64_t{gridDim.x} * blockDim.x / kWarpSize; }
 
-/// Writes C_ij = alpha product + beta C_ij. `finish` is num::finish or num::finish_nonfinite.
+/// Writes C_ij = alpha product + beta C_ij, if it is of the part. `finish` is num::finish or num::finish_nonfinite.
 template <class T, class Finish>
 __device__ void write_element(const DeviceCall<T>& call, std::int64_t i, std::int64_t j, const Finish& finish) {
+  if (!call.part.has(i, j)) return;
   const T alpha = call.alpha.load();
   const T beta = call.beta.load();
   T& out = call.c(i, j);
-  const T old = beta == T{0} ? T{0} : out;
-  out = finish(alpha, beta, old);
+  const T old = beta == T{0} ? T{0} : call.part.element(i, j, T(out));
+  out = call.part.element(i, j, finish(alpha, beta, old));
 }
 
 /// The two factors of a term.

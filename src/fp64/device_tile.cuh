@@ -382,6 +382,7 @@ __device__ void answer_all_pairs(const DeviceCall<T>& call, const TileMemory<Sha
     const std::int64_t band_rows = std::min(kBandTiles, row_tiles - band * kBandTiles);
     const std::int64_t row_tile = band * kBandTiles + in_band % band_rows;
     const std::int64_t col_tile = in_band / band_rows;
+    if (!call.part.meets(row_tile * kRows, kRows, col_tile * kCols, kCols)) continue;
     answer_tile<T, kSummation, Shape>(call, row_tile * kRows, col_tile * kCols, memory);
   }
 }

@@ -38,6 +38,7 @@ struct Arguments {
   std::string routine;  ///< "syrk"
   int side = CUBLAS_SIDE_LEFT, uplo = CUBLAS_FILL_MODE_LOWER, op_a = CUBLAS_OP_N, op_b = CUBLAS_OP_N;
   int diag = CUBLAS_DIAG_NON_UNIT;
+  bool has_real_diagonal = false;  ///< of gemmt
   std::int64_t m = 0, n = 0, k = 0;
   T alpha{}, beta{};
   Matrix<T> a{}, b{}, c{};
@@ -51,12 +52,17 @@ void compute(const Arguments<T>& x) {
   };
   const bool is_hermitian = x.routine == "herk" || x.routine == "herkx" || x.routine == "her2k" || x.routine == "hemm";
   const auto scaled = [&](T& c) { return x.beta == T{} ? T{} : x.beta * c; };
-  if (x.routine == "gemm") {
+  if (x.routine == "gemm" || x.routine == "gemmt") {
     for (std::int64_t j = 0; j < x.n; ++j) {
       for (std::int64_t i = 0; i < x.m; ++i) {
+        if (x.routine == "gemmt" && !in_triangle(i, j)) continue;
         T sum{};
         for (std::int64_t l = 0; l < x.k; ++l) sum += x.a.element(x.op_a, i, l) * x.b.element(x.op_b, l, j);
-        x.c.at(i, j) = x.alpha * sum + scaled(x.c.at(i, j));
+        T& c = x.c.at(i, j);
+        const bool is_real = x.has_real_diagonal && i == j;
+        if (is_real) c = real_part(c);
+        c = x.alpha * sum + scaled(c);
+        if (is_real) c = real_part(c);
       }
     }
   } else if ((x.routine.starts_with("sy") && x.routine != "symm") || x.routine.starts_with("her")) {
@@ -185,7 +191,11 @@ template <class T>
 template <class T>
 [[nodiscard]] Arguments<T> decoded(const KizamiCall& call) {
   Arguments<T> x;
-  x.routine = "gemm";
+  x.routine = call.triangle ? "gemmt" : "gemm";
+  if (call.triangle) {
+    x.uplo = call.triangle->is_lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+    x.has_real_diagonal = call.triangle->has_real_diagonal;
+  }
   x.op_a = static_cast<int>(call.op_a);
   x.op_b = static_cast<int>(call.op_b);
   x.m = call.m;

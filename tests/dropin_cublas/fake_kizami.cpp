@@ -103,6 +103,11 @@ bool& writes_c() {
   return instance;
 }
 
+bool& takes_triangles() {
+  static bool instance = false;
+  return instance;
+}
+
 Pool& pool() {
   static Pool instance;
   return instance;
@@ -185,6 +190,17 @@ Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std:
 }
 
 template <class T>
+Status gemmt(Stream stream, Layout layout, const Triangle& triangle, Op op_a, Op op_b, std::int64_t n, std::int64_t k,
+             Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
+             std::int64_t ldc, const Policy& policy, Outcome* outcome, const EffortNote& note) {
+  if (!takes_triangles()) return {StatusCode::kUnsupported, "engine fake makes all of C"};
+  KizamiCall call =
+      call_of<T>(Kind::kOne, stream, layout, op_a, op_b, n, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy, note);
+  call.triangle = triangle;
+  return tell(call, outcome);
+}
+
+template <class T>
 Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
                             std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda, std::int64_t stride_a,
                             const T* b, std::int64_t ldb, std::int64_t stride_b, Factor<T> beta, T* c, std::int64_t ldc,
@@ -216,6 +232,9 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
   template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,       \
                           std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*,  \
                           const EffortNote&);                                                                          \
+  template Status gemmt<T>(Stream, Layout, const Triangle&, Op, Op, std::int64_t, std::int64_t, Factor<T>, const T*,   \
+                           std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*, \
+                           const EffortNote&);                                                                         \
   template Status gemm_strided_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, \
                                           const T*, std::int64_t, std::int64_t, const T*, std::int64_t, std::int64_t,  \
                                           Factor<T>, T*, std::int64_t, std::int64_t, std::int64_t, const Policy&,      \

@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "kizami/cuda.hpp"
+#include "kizami/cuda_triangle.hpp"
 #include "kizami/multi.hpp"
 
 namespace kizami::dropin_test {
 
 enum class Kind : std::uint8_t { kOne, kStrided, kPointers, kShared };
 
-/// What kizami::cuda::gemm(), one of its batched kin or kizami::multi::gemm() was called with.
+/// What kizami::cuda::gemm(), gemmt(), one of their batched kin or kizami::multi::gemm() was called with.
 struct KizamiCall {
   Kind kind = Kind::kOne;
   Scalar scalar{};
@@ -31,7 +32,8 @@ struct KizamiCall {
   const void *a = nullptr, *b = nullptr, *c = nullptr;         ///< matrices, or arrays of pointers in device memory
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   std::int64_t num_products = 1;
-  std::vector<int> devices;  ///< kShared
+  std::optional<cuda::Triangle> triangle;  ///< of gemmt()
+  std::vector<int> devices;                ///< kShared
   Policy policy;
   EffortNote note;
 };
@@ -49,6 +51,9 @@ OnKizamiCall& on_kizami_call();
 
 /// What cuda::last_call_writes_c() says.
 bool& writes_c();
+
+/// Whether cuda::gemmt() is there for the engine and the workspace: it is not, unless a test says so.
+bool& takes_triangles();
 
 /// What every plan says, or why there is none. FAKE_KIZAMI_UNUSABLE: the latter from the start.
 struct Planner {

@@ -134,8 +134,14 @@ class Level3 : public Interposer {
     const std::vector<T> expected = problem.expected();
     EXPECT_EQ(call([&] { return call_cublas(x); }), CUBLAS_STATUS_SUCCESS);
     EXPECT_EQ(problem.c(), expected);
-    EXPECT_GE(kizami.size(), 3U) << "nothing beside the diagonal is Kizami's";
-    EXPECT_GE(native.size(), 4U) << "there are no diagonal blocks";
+    if (takes_triangles() && !x.routine.ends_with("2k")) {
+      EXPECT_EQ(kizami.size(), 1U);
+      EXPECT_TRUE(kizami.empty() || kizami[0].triangle);
+      EXPECT_TRUE(native.empty());
+    } else {
+      EXPECT_GE(kizami.size(), 3U) << "nothing beside the diagonal is Kizami's";
+      EXPECT_GE(native.size(), 4U) << "there are no diagonal blocks";
+    }
     EXPECT_EQ(logged.find(", sample error / bound 0,") != std::string::npos, kizami_status.ok()) << logged;
   }
 
@@ -176,6 +182,35 @@ TEST_F(Level3, RankUpdates) {
     check_all<Complex>(routine, {kN, kT}, false, false);
   }
   for (const char* routine : {"herk", "herkx", "her2k"}) check_all<Complex>(routine, {kN, kC}, false, false);
+}
+
+TEST_F(Level3, RankUpdatesByOneProductOfTheTriangle) {
+  takes_triangles() = true;
+  for (const char* routine : {"syrk", "syrkx", "syr2k"}) {
+    check_all<double>(routine, {kN, kT, kC}, false, false);
+    check_all<Complex>(routine, {kN, kT}, false, false);
+  }
+  for (const char* routine : {"herk", "herkx", "her2k"}) check_all<Complex>(routine, {kN, kC}, false, false);
+  takes_triangles() = false;
+}
+
+TEST_F(Level3, TheTriangleIsAskedOfSchemeOzaki2WhereThePlannerMultipliesAtAll) {
+  takes_triangles() = true;
+  configuration().settings.min_size = 0;
+  const auto rank_k = [&] {
+    const float one = 1;
+    return cublasSsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, 8192, 30, &one,
+                             address<const float>(0xA000), 30, &one, address<float>(0xC000), 8192);
+  };
+  planner().scheme = Scheme::kEc;
+  expect_emulated_beside_blocks(rank_k, 1, 0);
+  EXPECT_EQ(kizami.back().policy.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(kizami.back().a, kizami.back().b);
+  EXPECT_FALSE(kizami.back().triangle->is_lower);
+  planner().scheme = Scheme::kNative;
+  expect_forwarded(rank_k);
+  planner().scheme = Scheme::kOzaki2;
+  takes_triangles() = false;
 }
 
 TEST_F(Level3, SymmetricAndHermitian) {

@@ -24,7 +24,9 @@
 #include "engines/hopper/fused_slices.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/tensor_maps.hpp"
+#include "engines/hopper/triangle_params.hpp"
 #include "engines/shared_memory.hpp"
+#include "product/triangle.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -38,6 +40,7 @@ using product::Offer;
 using product::Pointers;
 using product::ProductDesc;
 using product::Refusal;
+using product::TriangleDesc;
 
 // ---- limits of this engine beyond those of desc_check.hpp ----
 
@@ -81,6 +84,27 @@ std::optional<std::string> why_refused_here(const ProductDesc& d) {
   return std::nullopt;
 }
 
+/// Of a triangle, beyond what is refused of all of C.
+std::optional<std::string> why_triangle_refused(const TriangleDesc& triangle) {
+  using detail::wrong;
+  const ProductDesc& d = triangle.product;
+  if (triangle.num_swapped < 0 || triangle.num_swapped % 2 != 0 || triangle.num_swapped > product::kMaxProducts)
+    return wrong("num_swapped", triangle.num_swapped, "even and in 0..64");
+  if (triangle.num_swapped > 0 && d.a_plane_stride == 0)
+    return wrong("a_plane_stride", 0, "positive where planes swap");
+  if (d.format != SliceFormat::kInt8)
+    return "format = " + std::string(to_string(d.format)) + ", must be int8 for a triangle";
+  if (d.num_windows > 0) return wrong("num_windows", d.num_windows, "0 for a triangle");
+  if (d.k < 1) return wrong("k", d.k, "at least 1 for a triangle");
+  if (ceil_div(d.m, hopper::kTriangleTile) != ceil_div(d.n, hopper::kTriangleTile))
+    return wrong("m", d.m, "n = " + std::to_string(d.n) + " but for padding, for a triangle");
+  if (d.epilogue == Epilogue::kCompare) return std::nullopt;
+  if (d.epilogue != Epilogue::kReduce)
+    return wrong("epilogue", static_cast<int>(d.epilogue), "kReduce or kCompare for a triangle");
+  if (d.m % 16 != 0) return wrong("m", d.m, "a multiple of 16 for a triangle");
+  return std::nullopt;
+}
+
 // ---- the launch ----
 
 const FormKernels& kernels_of(HopperForm form) {
@@ -116,17 +140,9 @@ Status launch_empty_sum(const ProductDesc& d, ProductParams& params, product::Qu
                                           0, queue, &params);
 }
 
-Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductParams& params,
-                      const HopperFormTraits& traits, product::Queue queue, int raster_tiles) {
-  hopper::CurrentDevice device;
-  KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
-  const FormKernels& kernels = kernels_of(traits.form);
-  const void* const kernel = kernel_for(kernels, d);
-  static FormGrants<kNumHopperForms> grants;
-  if (kernel == nullptr) return {StatusCode::kInternal, std::string(traits.name) + " is not compiled for the epilogue"};
-  KIZAMI_RETURN_IF_ERROR(
-      grants.of(static_cast<std::size_t>(traits.form), d).ask(kernel, kernels.shared_bytes, device.ordinal));
-
+/// The maps of both operands, as a form reads them.
+Status encode_maps(const ProductDesc& d, const Pointers& pointers, const HopperFormTraits& traits,
+                   ProductParams& params) {
   const NumPlanes planes = num_planes_read(d);
   const auto lines = [&](const char* name, const std::int8_t* data, std::int64_t count, std::int64_t row_stride,
                          std::int64_t plane_stride, std::int64_t num_planes) {
@@ -140,17 +156,70 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
   } else {
     KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(a, traits.tile_i / traits.cluster, params.a_map));
   }
-  KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(b, traits.tile_j, params.b_map));
   params.a_plane_step = a.num_planes > 1 ? 1 : 0;
   params.b_plane_step = b.num_planes > 1 ? 1 : 0;
-  set_order(params, traits.tile_i, traits.tile_j * traits.cluster, raster_tiles);
+  return hopper::encode_in_order(b, traits.tile_j, params.b_map);
+}
 
-  const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * d.num_products;
-  const auto clusters =
-      static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, device.num_sms / traits.cluster)));
+/// @param parameter  ProductParams, or what begins with them
+Status launch_clusters(const HopperFormTraits& traits, const void* kernel, std::size_t shared_bytes, std::int64_t tiles,
+                       int num_sms, product::Queue queue, void* parameter) {
+  const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / traits.cluster)));
   return base::launch_overlapped_clusters("the launch of the product kernel", kernel,
                                           clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
-                                          traits.cluster, kernels.shared_bytes, queue, &params);
+                                          traits.cluster, shared_bytes, queue, parameter);
+}
+
+Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductParams& params,
+                      const HopperFormTraits& traits, product::Queue queue, int raster_tiles) {
+  hopper::CurrentDevice device;
+  KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
+  const FormKernels& kernels = kernels_of(traits.form);
+  const void* const kernel = kernel_for(kernels, d);
+  static FormGrants<kNumHopperForms> grants;
+  if (kernel == nullptr) return {StatusCode::kInternal, std::string(traits.name) + " is not compiled for the epilogue"};
+  KIZAMI_RETURN_IF_ERROR(
+      grants.of(static_cast<std::size_t>(traits.form), d).ask(kernel, kernels.shared_bytes, device.ordinal));
+
+  KIZAMI_RETURN_IF_ERROR(encode_maps(d, pointers, traits, params));
+  set_order(params, traits.tile_i, traits.tile_j * traits.cluster, raster_tiles);
+  return launch_clusters(traits, kernel, kernels.shared_bytes, std::int64_t{params.tiles_per_plane} * d.num_products,
+                         device.num_sms, queue, &params);
+}
+
+/// The form whose lines lie on the chip as the kernel of a triangle has them.
+const HopperFormTraits& triangle_traits(Epilogue epilogue) {
+  return traits_of(epilogue == Epilogue::kReduce ? HopperForm::kCooperative256x128Permuted
+                                                 : HopperForm::kCooperative256x128);
+}
+
+TriangleOrder triangle_order(const TriangleDesc& d) {
+  constexpr std::uint32_t kRasterTiles = 2048 / hopper::kTriangleTile;  // as set_order() takes them
+  return {static_cast<std::uint32_t>(ceil_div(d.product.n, hopper::kTriangleTile)), kRasterTiles, d.is_lower ? 1U : 0U};
+}
+
+Status launch_triangle_product(const TriangleDesc& triangle, const Pointers& pointers, product::Queue queue) {
+  const ProductDesc& d = triangle.product;
+  hopper::CurrentDevice device;
+  KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
+  static constinit base::MadeOnce<hopper::TriangleKernels> made;
+  const hopper::TriangleKernels& kernels = made.get(hopper::triangle_kernels);
+  const bool compares = d.epilogue == Epilogue::kCompare;
+  const void* const kernel = compares ? kernels.compare : kernels.reduce;
+  static std::array<SharedMemoryGrant, 2> grants;
+  KIZAMI_RETURN_IF_ERROR(grants[compares ? 1 : 0].ask(kernel, kernels.shared_bytes, device.ordinal));
+  const HopperFormTraits& traits = triangle_traits(d.epilogue);
+  hopper::TriangleParams params{common_params(d, pointers), {}, 0, triangle_order(triangle)};
+  KIZAMI_RETURN_IF_ERROR(encode_maps(d, pointers, traits, params));
+  params.tiles_per_plane = params.triangle.num_tiles();
+  if (triangle.num_swapped > 0) {
+    const hopper::MapLines as_b{"a", pointers.a, d.n, d.k, d.a_row_stride, d.a_plane_stride, d.num_products};
+    KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(as_b, traits.tile_j, params.swapped_map));
+    params.swapped_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(triangle.num_swapped);
+  }
+  params.by_plane = make_divider(params.tiles_per_plane);
+  return launch_clusters(traits, kernel, kernels.shared_bytes, std::int64_t{params.tiles_per_plane} * d.num_products,
+                         device.num_sms, queue, &params);
 }
 
 Status check_call(const ProductDesc& d, const Pointers& pointers) {
@@ -170,7 +239,7 @@ std::optional<std::string> why_not_there(const DeviceFacts& facts) {
   return std::nullopt;
 }
 
-class Hopper final : public product::Engine, public product::FusedSliceEngine {
+class Hopper final : public product::Engine, public product::FusedSliceEngine, public product::TriangleEngine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
@@ -206,6 +275,25 @@ class Hopper final : public product::Engine, public product::FusedSliceEngine {
   [[nodiscard]] Status run(const FusedSliceDesc& d, const product::FusedSlicePointers<double>& pointers,
                            product::Queue queue) const override {
     return run_fused(d, pointers, queue);
+  }
+
+  [[nodiscard]] std::variant<Offer, Refusal> query(const TriangleDesc& d, const DeviceFacts& facts) const override {
+    if (auto reason = why_not_there(facts)) return Refusal{*std::move(reason)};
+    if (auto reason = why_refused(d.product, kAbilities)) return Refusal{*std::move(reason)};
+    if (auto reason = why_refused_here(d.product)) return Refusal{*std::move(reason)};
+    if (auto reason = why_triangle_refused(d)) return Refusal{*std::move(reason)};
+    // Of all tiles, as many as are walked.
+    const TriangleOrder order = triangle_order(d);
+    const double share =
+        static_cast<double>(order.num_tiles()) / (static_cast<double>(order.tiles_along) * order.tiles_along);
+    const double all = predicted_seconds(d.product, triangle_traits(d.product.epilogue), facts.num_sms);
+    return Offer{.workspace_bytes = 0, .seconds = share * all, .threads = 1};
+  }
+  [[nodiscard]] Status run(const TriangleDesc& d, const Pointers& pointers, product::Queue queue) const override {
+    KIZAMI_RETURN_IF_ERROR(check_call(d.product, pointers));
+    if (auto reason = why_triangle_refused(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+    if (d.product.n == 0 || d.product.num_products == 0) return {};
+    return launch_triangle_product(d, pointers, queue);
   }
 
  private:

@@ -22,6 +22,7 @@
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/ptx_sm90.cuh"
 #include "engines/hopper/tile_pipeline_sm90.cuh"
+#include "engines/hopper/triangle_params.hpp"
 #include "engines/hopper/window_tiles_sm90.cuh"
 #include "engines/store_tile.cuh"
 
@@ -40,9 +41,24 @@ struct Form : TileShape<tile_i, tile_j, schedule == HopperSchedule::kPingPong ? 
   static_assert(kRowBlocks * tile_i / 2 <= 192, "accumulators in registers of one thread");
 };
 
+/// The same of one triangle of C.
+template <class Shape>
+__device__ __forceinline__ TilePlace place_of(std::uint32_t tile, const TriangleParams& params) {
+  static_assert(Shape::kTileI == kTriangleTile && Shape::kTileJ * Shape::kCluster == kTriangleTile);
+  const std::uint32_t plane = divide(tile, params.by_plane);
+  const TileAt at = tile_in_triangle(tile - plane * params.tiles_per_plane, params.triangle);
+  return {static_cast<int>(plane), static_cast<int>(at.i) * kTriangleTile, static_cast<int>(at.j) * kTriangleTile};
+}
+
+[[nodiscard]] __device__ __forceinline__ SourceOfB source_of_b(const TriangleParams& params, std::uint32_t num_tiles) {
+  if (num_tiles > params.swapped_tiles) return {&params.b_map, 0};
+  return {&params.swapped_map, 1};
+}
+
+/// Params: ProductParams for all tiles of C, TriangleParams for those of a triangle.
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
-template <class F, product::Epilogue kEpilogue, bool kHasWindows = false>
-__global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_constant__ ProductParams params) {
+template <class F, product::Epilogue kEpilogue, bool kHasWindows = false, class Params = ProductParams>
+__global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_constant__ Params params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
   const auto [ring_at, full_at, empty_at, rank] =

@@ -31,12 +31,23 @@ template <class F, bool kHasWindows>
   }
 }
 
-/// The producer's part, by one thread: every stage of every tile of this cluster.
-template <class F, LineOrder kOrder, bool kHasWindows>
-__device__ __forceinline__ void produce_tiles(const ProductParams& params, const Turns<kHasWindows>& turns,
+/// Where the lines of B come from, given how many tiles there are in all.
+struct SourceOfB {
+  const TensorMapBits* map;
+  int plane_swap;  ///< that of plane l is l ^ plane_swap
+};
+[[nodiscard]] __device__ __forceinline__ SourceOfB source_of_b(const ProductParams& params,
+                                                               std::uint32_t /*num_tiles*/) {
+  return {&params.b_map, 0};
+}
+
+/// The producer's part, by one thread: every stage of every tile of this cluster. Params: what place_of() finds tiles by.
+template <class F, LineOrder kOrder, bool kHasWindows, class Params>
+__device__ __forceinline__ void produce_tiles(const Params& params, const Turns<kHasWindows>& turns,
                                               std::uint32_t num_tiles, std::uint32_t rank, std::uint32_t ring_at,
                                               std::uint32_t full_at, std::uint32_t empty_at) {
   RingPlace<F::kStages> ring;
+  const SourceOfB of_b = source_of_b(params, num_tiles);
   std::uint32_t tile = turns.tile(0);
   for (std::uint32_t round = 1; tile < num_tiles; tile = turns.tile(round++)) {
     const TilePlace place = place_of<F>(tile, params);
@@ -50,9 +61,9 @@ __device__ __forceinline__ void produce_tiles(const ProductParams& params, const
         const std::uint32_t full = full_at + ring.stage * 8;
         barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
         barrier_arrive_expect(full, F::kStageBytes);
-        copy_stage<F, kOrder>(params.a_map, params.b_map, place, rank,
-                              stage_source<F, kHasWindows>(params, place, window, k_block),
-                              ring_at + ring.stage * F::kStageBytes, full);
+        StageSource from = stage_source<F, kHasWindows>(params, place, window, k_block);
+        from.plane_b ^= of_b.plane_swap;
+        copy_stage<F, kOrder>(params.a_map, *of_b.map, place, rank, from, ring_at + ring.stage * F::kStageBytes, full);
         ring.next();
       }
     }

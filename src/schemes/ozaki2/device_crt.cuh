@@ -26,7 +26,7 @@ inline constexpr int kBlocksPerSm = 2;
 
 /// In limbs. kMostLimbs: what the rungs of the ladder need at most. Apart, so that its registers are not those of the
 /// other.
-template <class T, int kMostLimbs>
+template <class T, int kMostLimbs, bool kIsPart>
 __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
                                                     std::uint32_t* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
@@ -59,13 +59,15 @@ __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T
   const bool is_fast = epilogue.is_product && !epilogue.has_repairs && row_scale[0] != num::kSkipLine &&
                        row_scale[1] != num::kSkipLine && row_scale[2] != num::kSkipLine &&
                        row_scale[3] != num::kSkipLine;
-  for_columns(task, [&](std::int64_t j, int col_scale) {
+  for_columns<kIsPart>(task, i, [&](std::int64_t j, int col_scale) {
     num::Scaled p[kParts][4];
     const std::int8_t* const residues = task.planes.data + j * task.planes.col_stride + i;
     for_limbs([&](auto num_limbs) {
       rebuild_quad<kParts, num_limbs.value>(residues, task.planes.plane_stride, tables, shared, p);
     });
-    if (is_fast) {
+    bool is_inside = true;  // of the part, and not on its diagonal
+    if constexpr (kIsPart) is_inside = task.part.surrounds(i, 4, j);
+    if (is_fast && is_inside) {
       bool are_plain = true;
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -85,7 +87,7 @@ __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T
         for (int part = 0; part < kParts; ++part) p[part][e].exponent += row_scale[e] + col_scale;
       }
     }
-    finish_quad<T, kParts>(task, epilogue, i, j, row_scale, col_scale, p);
+    finish_quad<T, kParts, kIsPart>(task, epilogue, i, j, row_scale, col_scale, p);
   });
 }
 
@@ -95,7 +97,7 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
 }
 
 /// kMostLimbs: of the rungs that do not fit in pieces; 0: all do. @param leaves_bytes  rungs of reconstruct_from_bytes() are left to it
-template <class T, int kMostLimbs>
+template <class T, int kMostLimbs, bool kIsPart>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
@@ -108,7 +110,7 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
   const int rung = task.state->selection.rung;
   const bool is_scaling_only = task.state->is_scaling_only != 0;
   if (is_scaling_only) {
-    device::scale_all(task.c, task.beta.load());
+    scale_c<kIsPart>(task);
     return;
   }
   if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return;
@@ -118,17 +120,17 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
   const int pieces = tables->pieces.count;
   if (leaves_bytes && pieces >= kLeastBytePieces<T>) return;
   if (pieces == 2) {
-    reconstruct_from_pieces<T, 2, false>(task, tables, numbers);
+    reconstruct_from_pieces<T, 2, false, kIsPart>(task, tables, numbers);
   } else if (pieces == 3 && tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
-    reconstruct_from_pieces<T, 3, true>(task, tables, numbers);
+    reconstruct_from_pieces<T, 3, true, kIsPart>(task, tables, numbers);
   } else if (pieces == 3) {
-    reconstruct_from_pieces<T, 3, false>(task, tables, numbers);
+    reconstruct_from_pieces<T, 3, false, kIsPart>(task, tables, numbers);
   } else if (pieces == 4) {
-    reconstruct_from_many_pieces<T, 4>(task, tables, numbers);
+    reconstruct_from_many_pieces<T, 4, kIsPart>(task, tables, numbers);
   } else if (kMostLimbs == 0 || pieces == 5) {
-    reconstruct_from_many_pieces<T, 5>(task, tables, numbers);
+    reconstruct_from_many_pieces<T, 5, kIsPart>(task, tables, numbers);
   } else if constexpr (kMostLimbs != 0) {
-    reconstruct_from_limbs<T, kMostLimbs>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
+    reconstruct_from_limbs<T, kMostLimbs, kIsPart>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
   }
 }
 
@@ -143,7 +145,7 @@ CrtKernels crt_kernels(const DeviceReconstruction<T>& task) {
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const int most_of_numbers = most_piece_moduli(kIsComplex<T>, kernels::kLeastBytePieces<T> - 1);
   constexpr std::int64_t kMostRows = std::int64_t{1} << 30;  // numbers of rows and of runs are of 32 bits
-  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{kernels::kWarpRows}) * task.c.cols;
+  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{kWarpRows}) * task.c.cols;
   CrtKernels kernels;
   kernels.has_bytes = task.c.rows * task.c.cols >= task.least_for_bytes && most > most_of_numbers &&
                       task.c.rows <= kMostRows && columns < std::int64_t{1} << 31;
@@ -152,30 +154,44 @@ CrtKernels crt_kernels(const DeviceReconstruction<T>& task) {
   return kernels;
 }
 
-template <class T>
-Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
+/// Launches of the kernels, of all of C or of a part.
+template <class T, bool kIsPart>
+Status launch_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const bool leaves_bytes = crt_kernels(task).has_bytes;
-  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kernels::kBlocksPerSm * num_sms);
+  // Threads of a triangle have columns of different number: more blocks than run at once, so that all end together.
+  constexpr int kRounds = kIsPart ? 8 : 1;
+  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kRounds * kernels::kBlocksPerSm * num_sms);
   const auto launch = [&](auto limbs) {
-    return base::launch_overlapped("reconstruct_kernel", kernels::reconstruct_kernel<T, limbs.value>, shape.grid,
-                                   shape.block, 0, queue, task, leaves_bytes);
+    return base::launch_overlapped("reconstruct_kernel", kernels::reconstruct_kernel<T, limbs.value, kIsPart>,
+                                   shape.grid, shape.block, 0, queue, task, leaves_bytes);
   };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
   if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
   if (kIsComplex<T> || most <= 27) return launch(std::integral_constant<int, 7>{});
   return launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {});
 }
-
-template <class T>
-Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside) {
-  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{kernels::kWarpRows}) * task.c.cols;
+template <class T, bool kIsPart>
+Status launch_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside) {
+  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{kWarpRows}) * task.c.cols;
   const std::int64_t blocks = std::min<std::int64_t>(kernels::kBytesBlocksPerSm * num_sms,
                                                      base::ceil_div(columns, std::int64_t{kernels::kBytesWarps}));
   const bool scales_only = !crt_kernels(task).has_numbers;
-  return base::launch_overlapped("reconstruct_from_bytes", kernels::reconstruct_from_bytes<T>,
+  return base::launch_overlapped("reconstruct_from_bytes", kernels::reconstruct_from_bytes<T, kIsPart>,
                                  dim3(static_cast<unsigned>(blocks)), dim3(device::kThreads), 0, queue, task,
                                  scales_only, is_beside);
+}
+
+template <class T>
+Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
+  if (!task.part.is_all()) return reconstruct_part_by_numbers(task, num_sms, queue);
+  return launch_numbers<T, false>(task, num_sms, queue);
+}
+
+template <class T>
+Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside) {
+  if (!task.part.is_all()) return reconstruct_part_by_bytes(task, num_sms, queue, is_beside);
+  return launch_bytes<T, false>(task, num_sms, queue, is_beside);
 }
 
 template <class T>
@@ -186,7 +202,8 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
 }
 
 template <class T>
-Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue) {
+Status scale_device(Factor<T> beta, MatrixView<T> c, const problem::Part& part, product::Queue queue) {
+  if (!part.is_all()) return scale_part_device(beta, c, part, queue);
   const std::int64_t blocks = base::ceil_div(c.rows * c.cols, device::kThreads);
   if (blocks == 0) return {};
   kernels::scale_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(blocks, 4096)), device::kThreads, 0, queue>>>(
@@ -206,4 +223,4 @@ Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue) {
   template ::kizami::Status kizami::ozaki2::reconstruct_device<T>(const DeviceReconstruction<T>&, int,     \
                                                                   ::kizami::product::Queue);               \
   template ::kizami::Status kizami::ozaki2::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>,  \
-                                                            ::kizami::product::Queue)
+                                                            const ::kizami::problem::Part&, ::kizami::product::Queue)

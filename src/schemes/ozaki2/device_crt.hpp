@@ -13,6 +13,7 @@
 #include "kizami/types.hpp"
 #include "num/crt_table.hpp"
 #include "num/rung.hpp"
+#include "problem/part.hpp"
 #include "product/product.hpp"
 #include "schemes/ozaki2/crt.hpp"
 
@@ -98,6 +99,7 @@ struct DeviceReconstruction {
   Factor<T> alpha;
   Factor<T> beta;
   MatrixView<T> c;
+  problem::Part part = {};             ///< of c, which is all of C unless this is all of it
   const std::int32_t* done = nullptr;  ///< device memory; not 0 there: others reconstruct. Null: nobody does
   /// Elements of c from which on tensor cores make the sums of many pieces, in a kernel of their own: worth a launch
   /// from here on.
@@ -139,6 +141,16 @@ Status device_crt_factors(const std::int32_t* row_scale, std::int64_t m, const s
 
 /// C <- beta C; beta = 0 does not read C.
 template <class T>
-Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue);
+Status scale_device(Factor<T> beta, MatrixView<T> c, const problem::Part& part, product::Queue queue);
+
+// The same of a triangle, in units of their own (device_crt_part.cuh): what is made of all of C are kernels without a
+// question more.
+template <class T>
+Status reconstruct_part_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
+template <class T>
+Status reconstruct_part_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue,
+                                 bool is_beside);
+template <class T>
+Status scale_part_device(Factor<T> beta, MatrixView<T> c, const problem::Part& part, product::Queue queue);
 
 }  // namespace kizami::ozaki2

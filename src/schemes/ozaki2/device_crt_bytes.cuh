@@ -21,12 +21,12 @@
 #include "device/quads.cuh"
 #include "num/rung.hpp"
 #include "schemes/ozaki2/crt_pieces.hpp"
+#include "schemes/ozaki2/crt_runs.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_crt_epilogue.cuh"
 
 namespace kizami::ozaki2::kernels {
 
-inline constexpr int kWarpRows = 128;
 inline constexpr int kBytesWarps = device::kThreads / 32;
 inline constexpr int kDigitPairs = kPieceDigits / 2;  ///< a lane has two columns of a product
 
@@ -163,14 +163,7 @@ __device__ __forceinline__ void store_two(std::uint32_t at, double x, double y) 
   return __longlong_as_double(static_cast<std::int64_t>(s2 + s3 * 256) * 65536 + addend);
 }
 
-/// A warp's share of C: some columns, one after another, of 128 rows.
-struct Run {
-  int rows;  ///< the number of the 128
-  int column;
-  int left;  ///< columns
-};
-
-/// All shares, in the order in which they are begun: the rows of some columns before the next columns, for who reads
+/// All shares of warps, in the order in which they are begun: the rows of some columns before the next columns, for who reads
 /// neighbours in memory had better do it at about the same time; and single columns last, so that all warps end at
 /// about the same time.
 class Runs {
@@ -196,14 +189,14 @@ class Runs {
   }
 
  private:
-  static constexpr unsigned kColumns = 4;
+  static constexpr unsigned kColumns = kRunColumns;
   unsigned groups_;   ///< of 128 rows
   unsigned in_runs_;  ///< columns
   unsigned num_runs_;
   unsigned count_;
 };
 
-template <class T, int kPieces, int kFifthDigits = 4>
+template <class T, bool kIsPart, int kPieces, int kFifthDigits = 4>
 class FromBytes {
   using Shape = BytesShape<T, kPieces, kFifthDigits>;
   using Shared = BytesShared<T, kPieces, kFifthDigits>;
@@ -234,12 +227,12 @@ class FromBytes {
   __device__ __forceinline__ void run() {
     share();
     const unsigned num_warps = gridDim.x * kBytesWarps;
-    const Runs runs(task_.c.rows, task_.c.cols, num_warps);
+    const auto runs = all_runs(num_warps);
     const unsigned first = blockIdx.x * kBytesWarps + static_cast<unsigned>(warp());
     if (first >= runs.count()) return;
     Run at = runs[first];
     unsigned claimed = claim(runs.count());  // asked for a run ahead
-    NumberEpilogue<T> epilogue(task_, first_row(at));
+    NumberEpilogue<T, kIsPart> epilogue(task_, first_row(at));
     Words words;
     load(at, 0, words);
     for (;;) {
@@ -279,6 +272,13 @@ class FromBytes {
   }
 
  private:
+  [[nodiscard]] __device__ __forceinline__ auto all_runs([[maybe_unused]] unsigned num_warps) const {
+    if constexpr (kIsPart) {
+      return TriangleRuns(task_.c.cols, task_.part.kind == problem::PartKind::kLower);
+    } else {
+      return Runs(task_.c.rows, task_.c.cols, num_warps);
+    }
+  }
   [[nodiscard]] __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
   [[nodiscard]] __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
   /// Of the four that this lane writes.
@@ -493,12 +493,12 @@ template <class T>
 inline constexpr int kLeastBytePieces = kIsComplex<T> ? 3 : 4;
 static_assert(kDevicePieces == 5);
 
-template <class T>
+template <class T, bool kIsPart>
 __device__ __forceinline__ void reconstruct_block_from_bytes(const DeviceReconstruction<T>& task, bool scales_only,
                                                              unsigned char* shared) {
   const int rung = task.state->selection.rung;
   if (task.state->is_scaling_only != 0) {
-    if (scales_only) device::scale_all(task.c, task.beta.load());
+    if (scales_only) scale_c<kIsPart>(task);
     return;
   }
   if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return;
@@ -509,21 +509,21 @@ __device__ __forceinline__ void reconstruct_block_from_bytes(const DeviceReconst
   if (pieces < kLeastBytePieces<T>) return;
   if (pieces == 3) {
     if constexpr (kLeastBytePieces<T> <= 3) {
-      FromBytes<T, 3>(task, tables, *reinterpret_cast<BytesShared<T, 3>*>(shared)).run();
+      FromBytes<T, kIsPart, 3>(task, tables, *reinterpret_cast<BytesShared<T, 3>*>(shared)).run();
     }
   } else if (pieces == 4) {
-    FromBytes<T, 4>(task, tables, *reinterpret_cast<BytesShared<T, 4>*>(shared)).run();
+    FromBytes<T, kIsPart, 4>(task, tables, *reinterpret_cast<BytesShared<T, 4>*>(shared)).run();
   } else if (kIsComplex<T> || fifth_piece_digits(tables->pieces) <= 4) {
-    FromBytes<T, 5>(task, tables, *reinterpret_cast<BytesShared<T, 5>*>(shared)).run();
+    FromBytes<T, kIsPart, 5>(task, tables, *reinterpret_cast<BytesShared<T, 5>*>(shared)).run();
   } else if constexpr (!kIsComplex<T>) {
-    FromBytes<T, 5, 5>(task, tables, *reinterpret_cast<BytesShared<T, 5, 5>*>(shared)).run();
+    FromBytes<T, kIsPart, 5, 5>(task, tables, *reinterpret_cast<BytesShared<T, 5, 5>*>(shared)).run();
   }
 }
 
 /// Rungs of kLeastBytePieces to kDevicePieces.
 /// @param scales_only  whether it scales C where only that is wanted
 /// @param is_beside    the kernel before it in the queue has begun with let_next_run_beside()
-template <class T>
+template <class T, bool kIsPart>
 __global__ void __launch_bounds__(device::kThreads, kBytesBlocksPerSm)
     reconstruct_from_bytes(const __grid_constant__ DeviceReconstruction<T> task, bool scales_only, bool is_beside) {
   constexpr std::size_t kMostBytes = std::max(
@@ -534,7 +534,7 @@ __global__ void __launch_bounds__(device::kThreads, kBytesBlocksPerSm)
   } else {
     base::follow_previous_kernel();
   }
-  reconstruct_block_from_bytes(task, scales_only, shared);
+  reconstruct_block_from_bytes<T, kIsPart>(task, scales_only, shared);
   base::join_previous();  // has been waited for, unless it is beside
 }
 

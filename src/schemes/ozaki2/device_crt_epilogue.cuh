@@ -4,10 +4,12 @@
 
 #include <cstdint>
 
+#include "base/int_math.hpp"
 #include "device/quads.cuh"
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
 #include "num/scaling.hpp"
+#include "problem/part.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 
 namespace kizami::ozaki2::kernels {
@@ -46,8 +48,35 @@ template <class T>
   return bits & 15u;
 }
 
+/// C <- beta C, by all threads of a grid: of a part.
+template <class T>
+__device__ void scale_part(const MatrixView<T>& c, T beta, const problem::Part& part) {
+  if (beta == T{1}) return;
+  const std::int64_t total = c.rows * c.cols;
+  const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.y;
+  const std::int64_t threads = static_cast<std::int64_t>(blockDim.x) * blockDim.y;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * gridDim.y * threads;
+  for (std::int64_t at = block * threads + threadIdx.x + threadIdx.y * blockDim.x; at < total; at += step) {
+    const std::int64_t j = at / c.rows;
+    const std::int64_t i = at - j * c.rows;
+    if (!part.has(i, j)) continue;
+    T& out = c(i, j);
+    out = beta == T{0} ? T{0} : part.element(i, j, num::scale_by(beta, part.element(i, j, T(out))));
+  }
+}
+
+/// C <- beta C, or its part.
+template <bool kIsPart, class T>
+__device__ void scale_c(const DeviceReconstruction<T>& task) {
+  if constexpr (kIsPart) {
+    scale_part(task.c, task.beta.load(), task.part);
+  } else {
+    device::scale_all(task.c, task.beta.load());
+  }
+}
+
 /// Writes what is wanted of four elements from row i of column j, whatever alpha, beta and the scales.
-template <class T, int kParts>
+template <class T, int kParts, bool kIsPart>
 __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<T>& epilogue, std::int64_t i,
                             std::int64_t j, const std::int32_t (&row_scale)[4], int col_scale,
                             num::Scaled (&p)[kParts][4]) {
@@ -56,6 +85,7 @@ __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
     bool is_wanted = row_scale[e] != num::kSkipLine;
+    if constexpr (kIsPart) is_wanted = is_wanted && task.part.has(i + e, j);
     if (epilogue.has_repairs && is_wanted) {
       const std::int64_t bit = task.first_row + i + e;
       is_wanted = (task.repair_bits[(task.first_col + j) * task.bits_stride + bit / 32] >> (bit % 32) & 1) == 0;
@@ -64,8 +94,10 @@ __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<
     if (!is_wanted) continue;
     wanted |= 1u << e;
     for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale[e] + col_scale;
-    const T old = epilogue.beta == T{0} ? T{0} : task.c(i + e, j);
+    T old = epilogue.beta == T{0} ? T{0} : task.c(i + e, j);
+    if constexpr (kIsPart) old = task.part.element(i + e, j, old);
     value[e] = device::finish_any<T, kParts>(p[0][e], p[kParts - 1][e], epilogue.alpha, epilogue.beta, old);
+    if constexpr (kIsPart) value[e] = task.part.element(i + e, j, value[e]);
   }
   device::store(task.c, i, j, value, wanted);
 }
@@ -76,16 +108,29 @@ __device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_
 #pragma unroll
   for (int e = 0; e < 4; ++e) row_scale[e] = i + e < task.c.rows ? task.row_scale[i + e] : num::kSkipLine;
 }
-template <class T, class Visit>
-__device__ void for_columns(const DeviceReconstruction<T>& task, const Visit& visit) {
-  for (std::int64_t j = device::first_column_of_thread(); j < task.c.cols; j += device::column_step()) {
+/// The columns of this thread, every device::column_step()-th from the first one on: those with one of four rows from i
+/// on.
+template <bool kIsPart, class T>
+[[nodiscard]] __device__ problem::Part::Columns columns_of_thread(const DeviceReconstruction<T>& task, std::int64_t i) {
+  problem::Part::Columns columns{device::first_column_of_thread(), task.c.cols};
+  if constexpr (kIsPart) {
+    const problem::Part::Columns wanted = task.part.columns_of(i, 4, task.c.cols);
+    columns.first += base::round_up(max(wanted.first - columns.first, std::int64_t{0}), device::column_step());
+    columns.end = wanted.end;
+  }
+  return columns;
+}
+template <bool kIsPart, class T, class Visit>
+__device__ void for_columns(const DeviceReconstruction<T>& task, std::int64_t i, const Visit& visit) {
+  const problem::Part::Columns columns = columns_of_thread<kIsPart>(task, i);
+  for (std::int64_t j = columns.first; j < columns.end; j += device::column_step()) {
     const int col_scale = task.col_scale[j];
     if (col_scale != num::kSkipLine) visit(j, col_scale);
   }
 }
 
 /// Of the rows of a thread, for integers that are FP64 numbers.
-template <class T>
+template <class T, bool kIsPart>
 struct NumberEpilogue {
   static constexpr int kParts = kIsComplex<T> ? 2 : 1;
   std::int64_t i;
@@ -122,7 +167,9 @@ struct NumberEpilogue {
   template <class Repaired>
   __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
                                         const double (&x)[kParts][4], const Repaired& repaired) const {
-    if (is_fast && is_moderate(col_scale)) {
+    bool is_inside = true;  // of the part, and not on its diagonal
+    if constexpr (kIsPart) is_inside = task.part.surrounds(i, 4, j);
+    if (is_fast && is_moderate(col_scale) && is_inside) {
       T value[4];
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -140,7 +187,7 @@ struct NumberEpilogue {
       for (int part = 0; part < kParts; ++part) {
         for (int e = 0; e < 4; ++e) p[part][e] = num::make_scaled(x[part][e], 0);
       }
-      finish_quad<T, kParts>(task, epilogue, i, j, row_scale, col_scale, p);
+      finish_quad<T, kParts, kIsPart>(task, epilogue, i, j, row_scale, col_scale, p);
     }
   }
 };

@@ -29,7 +29,7 @@ __device__ void share_constants(const DeviceCrtTable* tables, double* shared) {
 }
 
 /// In two or three pieces. kIsWhole: the count is the largest of so many pieces, a constant then.
-template <class T, int kPieces, bool kIsWhole>
+template <class T, int kPieces, bool kIsWhole, bool kIsPart>
 __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
                                         double* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
@@ -38,11 +38,11 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
   share_constants<Layout, kParts>(tables, shared);
   const std::int64_t i = device::first_row_of_thread();
   if (i >= task.c.rows) return;
-  const NumberEpilogue<T> epilogue(task, i);
+  const NumberEpilogue<T, kIsPart> epilogue(task, i);
   const int num_planes = kIsWhole ? kPlanes : tables->num_planes;
   // Of few planes the words of the next column are on their way while this one is rebuilt.
   constexpr bool kIsAhead = kPlanes <= 16;
-  const std::int64_t first = device::first_column_of_thread();
+  const auto [first, end] = columns_of_thread<kIsPart>(task, i);
   const std::int64_t step = device::column_step();
   std::uint32_t words[kPlanes];
   const auto load = [&](std::int64_t j, std::uint32_t(&to)[kPlanes]) {
@@ -50,12 +50,12 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
 #pragma unroll
     for (int q = 0; q < kPlanes; ++q, at += task.planes.plane_stride) to[q] = q < num_planes ? load_word(at) : 0;
   };
-  if (kIsAhead && first < task.c.cols) load(first, words);
-  for (std::int64_t j = first; j < task.c.cols; j += step) {
+  if (kIsAhead && first < end) load(first, words);
+  for (std::int64_t j = first; j < end; j += step) {
     const int col_scale = task.col_scale[j];
     std::uint32_t ahead[kPlanes];
     if constexpr (kIsAhead) {
-      if (j + step < task.c.cols) load(j + step, ahead);
+      if (j + step < end) load(j + step, ahead);
     } else {
       load(j, words);
     }
@@ -76,7 +76,7 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
 /// In four or five pieces, whose sums take the registers that words of all planes would want: a few planes at a time,
 /// while the next are on their way; words of complex numbers are read for each part. Apart, so that its registers are
 /// not those of fewer pieces.
-template <class T, int kPieces>
+template <class T, int kPieces, bool kIsPart>
 __device__ __noinline__ void reconstruct_from_many_pieces(const DeviceReconstruction<T>& task,
                                                           const DeviceCrtTable* tables, double* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
@@ -89,14 +89,14 @@ __device__ __noinline__ void reconstruct_from_many_pieces(const DeviceReconstruc
   if (i >= task.c.rows) return;
   const int num_planes = tables->num_planes;
   const std::int64_t plane_stride = task.planes.plane_stride;
-  const std::int64_t cols = task.c.cols;
+  const auto [first_column, cols] = columns_of_thread<kIsPart>(task, i);
   const std::int64_t step = device::column_step();
   const auto load = [&](const std::int8_t* column, int first, std::uint32_t(&to)[kAtOnce]) {
     const std::int8_t* at = column + first * plane_stride;
 #pragma unroll
     for (int q = 0; q < kAtOnce; ++q, at += plane_stride) to[q] = first + q < num_planes ? load_word(at) : 0;
   };
-  std::int64_t j = device::first_column_of_thread();
+  std::int64_t j = first_column;
   if (j >= cols) return;
   const std::int8_t* column = task.planes.data + j * task.planes.col_stride + i;
   std::uint32_t words[kAtOnce];
@@ -120,7 +120,7 @@ __device__ __noinline__ void reconstruct_from_many_pieces(const DeviceReconstruc
       }
       finish_sums<kPieces, kPlanes>(sum, constants, tables[part].pieces, x[part]);
     }
-    NumberEpilogue<T>(task, i).write(task, j, task.col_scale[j], x);
+    NumberEpilogue<T, kIsPart>(task, i).write(task, j, task.col_scale[j], x);
     column = next_column;
   }
 }

@@ -21,12 +21,14 @@
 #include "fp64/nonfinite_alpha.hpp"
 #include "problem/problem.hpp"
 #include "product/launch.hpp"
+#include "product/triangle.hpp"
 #include "schemes/ozaki2/device_block.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_crt_memory.hpp"
 #include "schemes/ozaki2/device_looks.hpp"
 #include "schemes/ozaki2/device_own_phases.hpp"
+#include "schemes/ozaki2/device_part.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/device_strassen.hpp"
 
@@ -62,6 +64,15 @@ class Ozaki2Call {
     base::Carver carver(workspace);
     buffers_ = carve_device(carver, plan);
     if (state != nullptr) buffers_.state = state;
+    is_split_once_ = !problem.part.is_all() && splits_in_one_pass(plan) && has_same_lines(problem);
+    is_conjugate_ = is_split_once_ && !shares_lines(problem);
+    if (is_split_once_) {
+      if (!is_conjugate_) buffers_.main.b_planes = buffers_.main.a_planes;
+      buffers_.sampled.b_digits = buffers_.sampled.a_digits;
+      buffers_.b.stats = buffers_.a.stats;
+      buffers_.b.scales = buffers_.a.scales;
+      buffers_.b.weights = buffers_.a.weights;
+    }
     a_ = {problem::lines_of(Side::kA, problem.a), buffers_.a};
     b_ = {problem::lines_of(Side::kB, problem.b), buffers_.b};
   }
@@ -70,7 +81,7 @@ class Ozaki2Call {
     const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
     may_sample_ = next.look.value_or(device::Look::kSample) == device::Look::kSample;
     may_block_ = next.look ? !may_sample_ : has_scout(plan_);
-    takes_strassen_ = stage_.takes_strassen && may_sample_ && next.first_rung == 0;
+    takes_strassen_ = stage_.takes_strassen && may_sample_ && next.first_rung == 0 && problem_.part.is_all();
     KIZAMI_RETURN_IF_ERROR(begin(next));
     if (stage_.has_certificate) {
       const base::PhaseRange phase(base::Phase::kCertificate);
@@ -166,6 +177,7 @@ class Ozaki2Call {
                                           .repair_bits = buffers_.repair_bits,
                                           .has_digits = has_digits_,
                                           .may_want_gain = may_want_gain_,
+                                          .is_symmetric = !problem_.part.is_all() && has_same_lines(problem_),
                                           .state = state(),
                                           .queue = queue_};
     for (int r = 0; r < ladder().num_rungs; ++r) certifier.planes_of_rung[r] = num_planes(r);
@@ -202,7 +214,7 @@ class Ozaki2Call {
       }
       return device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
                                    {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols}, ladder(),
-                                   first_rung_, buffers_.second_look, takes_strassen_, state(), queue_);
+                                   first_rung_, buffers_.second_look, takes_strassen_, state(), queue_, is_split_once_);
     }
     KIZAMI_RETURN_IF_ERROR(certify::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
                                                       &state()->nonfinite_rows, state(), num_sms_, queue_));
@@ -238,7 +250,7 @@ class Ozaki2Call {
       wanted[count++] = {operand.lines.subset(first, lines), operand.buffers.from(first), planes};
     };
     want(a_, i, num_i, a_planes);
-    want(b_, j, num_j, b_planes);
+    if (!is_split_once_ || is_conjugate_) want(b_, j, num_j, b_planes);
     if constexpr (std::is_same_v<T, double>) {
       if (has_device_phases(plan_)) {
         for (DeviceOperand<T>& operand : std::span(wanted).first(count)) {
@@ -247,9 +259,18 @@ class Ozaki2Call {
         }
       }
     }
-    return device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(),
-                                    splits_in_one_pass(plan_), num_sms_, queue_);
+    const auto make = [&](std::span<const DeviceOperand<T>> operands, bool has_first_rung) {
+      return device_residue_planes<T>(operands, h, length, ladder(), state(), has_first_rung, num_sms_, queue_);
+    };
+    if (is_conjugate_ && count == 2 && num_planes(first_rung_) > kSwappedPlanes) {  // the one pass has made none of B
+      KIZAMI_RETURN_IF_ERROR(make({&wanted[1], 1}, false));
+      count = 1;
+    }
+    return make(std::span(wanted).first(count), splits_in_one_pass(plan_));
   }
+
+  /// Planes up to which those of conjugates are those of the numbers, in another order.
+  static constexpr int kSwappedPlanes = 2 * num::kTwoProductModuli;
 
   [[nodiscard]] DeviceOwnPhases own_phases() const { return {plan_, buffers_.phases, state(), queue_}; }
 
@@ -301,6 +322,18 @@ class Ozaki2Call {
     return {};
   }
 
+  /// One product of planes, of all of a block of C or of its part.
+  Status multiply_planes(const product::ProductDesc& desc, const product::Pointers& pointers) const {
+    const product::DeviceFacts& facts = plan_.schedule.facts;
+    if (!problem_.part.is_all()) {
+      const bool is_lower = problem_.part.kind == problem::PartKind::kLower;
+      const int num_swapped = is_conjugate_ ? kSwappedPlanes : 0;
+      return product::launch_triangle(*stage_.engine, facts, {desc, is_lower, num_swapped}, pointers, queue_);
+    }
+    return product::launch(*stage_.engine, facts, desc, pointers, {buffers_.main.engine, buffers_.main.engine_bytes},
+                           queue_);
+  }
+
   /// The kernels follow the state, whatever the host knows.
   Status multiply(int rung, bool knows_rung, fp64::DeviceCall<T>& left) {
     const plan::Chunk& chunk = stage_.chunk;
@@ -323,6 +356,7 @@ class Ozaki2Call {
     const bool may_strassen = takes_strassen_ && rung == 0;
     if (may_strassen) KIZAMI_RETURN_IF_ERROR(multiply_by_strassen(crt));
     const std::int32_t* const count = may_strassen ? &state()->num_whole_products : &state()->num_products;
+    crt.part = problem_.part;
     for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
       for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
         const std::int64_t num_i = std::min(chunk.mc, plan_.shape.m - i);
@@ -332,9 +366,9 @@ class Ozaki2Call {
           desc.k = std::min(chunk.kc, plan_.shape.k - h);
           desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
           KIZAMI_RETURN_IF_ERROR(load_planes(i, num_i, j, desc.n, h, desc.k, a_planes, b_planes));
-          const product::Pointers pointers{main.a_planes, main.b_planes, main.residues, reads_count ? count : nullptr};
-          KIZAMI_RETURN_IF_ERROR(product::launch(*stage_.engine, plan_.schedule.facts, desc, pointers,
-                                                 {main.engine, main.engine_bytes}, queue_));
+          const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
+                                           reads_count ? count : nullptr};
+          KIZAMI_RETURN_IF_ERROR(multiply_planes(desc, pointers));
         }
         crt.row_scale = a_.buffers.scales + i;
         crt.col_scale = b_.buffers.scales + j;
@@ -357,6 +391,7 @@ class Ozaki2Call {
     call.alpha = problem_.alpha;
     call.beta = problem_.beta;
     call.c = problem_.c;
+    call.part = problem_.part;
     call.state = state();
     call.repairs = buffers_.repairs;
     call.effort = effort_;
@@ -380,6 +415,8 @@ class Ozaki2Call {
   bool may_sample_ = false;     ///< state()->look may be kSample
   bool may_block_ = false;      ///< it may be another
   bool takes_strassen_ = false;
+  bool is_split_once_ = false;  ///< B has A's lines and statistics, and
+  bool is_conjugate_ = false;   ///< its planes, or those of conjugates
   DeviceBuffers buffers_;
   Operand<T> a_;
   Operand<T> b_;

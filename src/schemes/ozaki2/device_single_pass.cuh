@@ -37,6 +37,7 @@ struct PassOperand {
 template <class T>
 struct Pass {
   PassOperand<T> operands[2];
+  std::int32_t num_alike;  ///< 2: the second operand is the first one, whose blocks do its part; else 1
   std::uint32_t blocks_of_first;
   std::int32_t cluster;
   std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
@@ -114,9 +115,16 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
   const bool is_live = exponent != num::kNoExponent;
   const device::LineUnits units(is_live ? exponent : 0);
   certify::kernels::Sums sums = sums_of_pairs<T>(is_live, units, for_pairs);
+  // Operands that are alike are neighbours.
+  const auto for_alike = [&](const auto& visit) {
+    for (int of = 0; of < pass.num_alike; ++of) visit((&task)[of]);
+  };
   if (look != device::Look::kSample) {
-    if (line < lines.num_lines)
-      certify::kernels::write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, task.blocks);
+    if (line < lines.num_lines) {
+      for_alike([&](const PassOperand<T>& alike) {
+        certify::kernels::write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, alike.blocks);
+      });
+    }
   } else if (task.digits.digits != nullptr && is_there) {
     write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
   }
@@ -130,8 +138,10 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
       task.operand.line_buffers.weights[line] = num::rung_weight(pass.ladder.rungs[0], stats);
     if (look != device::Look::kBlocksFirst)
       task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
-    if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
-    if (look != device::Look::kSample) task.line_weights[line] = num::line_weight(pass.ladder, stats);
+    for_alike([&](const PassOperand<T>& alike) {
+      if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(alike.nonfinite), 1ull);
+      if (look != device::Look::kSample) alike.line_weights[line] = num::line_weight(pass.ladder, stats);
+    });
   }
   if (look == device::Look::kBlocksFirst) return;
   const DevicePlanes& planes = task.operand.planes;
@@ -173,7 +183,7 @@ namespace kizami::ozaki2 {
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
                           int first_rung, const certify::SecondLookBuffers& blocks, bool leaves_samples,
-                          const device::DeviceState* state, product::Queue queue) {
+                          const device::DeviceState* state, product::Queue queue, bool b_is_a) {
   using P = device::Panel<T>;
   const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
   const auto task_of = [](const SinglePassOperand<T>& x, const certify::kernels::DigitRows& digits,
@@ -203,6 +213,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   };
   const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
   kernels::Pass<T> pass{{task_of(a, a_blocks, blocks.a_weights), task_of(b, b_blocks, blocks.b_weights)},
+                        b_is_a ? 2 : 1,
                         blocks_of(a),
                         cluster,
                         length,
@@ -211,6 +222,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                         num_planes,
                         leaves_samples,
                         state};
+  if (b_is_a) pass.operands[0].digits = b.digits;
 
   const auto start = [&](auto kernel, const auto& shared_bytes) -> Status {
     // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
@@ -220,8 +232,8 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
     return base::launch_overlapped_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
-                                            pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
-                                            static_cast<std::size_t>(shared_bytes(length)), queue, &pass);
+                                            pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b)), device::kPanelThreads,
+                                            cluster, static_cast<std::size_t>(shared_bytes(length)), queue, &pass);
   };
   const auto start_of = [&]<int kWords>(std::integral_constant<int, kWords>) {
     return start(kernels::single_pass<T, kWords>,
@@ -237,4 +249,4 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   template ::kizami::Status kizami::ozaki2::device_single_pass<T>(                                 \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int, \
       const ::kizami::certify::SecondLookBuffers&, bool, const ::kizami::device::DeviceState*,     \
-      ::kizami::product::Queue)
+      ::kizami::product::Queue, bool)

@@ -70,10 +70,12 @@ struct SinglePassOperand {
 /// @param  leaves_samples  whether device_strassen_pass() is there for kSample
 /// @range  lines of at most device::kMaxSinglePassLength elements; norm_limit of first_rung < 2^94; first_rung =
 ///         state->first_rung; planes of equal row strides
+/// @param  b_is_a  both are the same lines, with one place for planes, digits, statistics, weights and scales, and are
+///         read once; what else there is of each is made of each. Digits are made as b asks for them.
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
                           int first_rung, const certify::SecondLookBuffers& blocks, bool leaves_samples,
-                          const device::DeviceState* state, product::Queue queue);
+                          const device::DeviceState* state, product::Queue queue, bool b_is_a = false);
 
 }  // namespace kizami::ozaki2

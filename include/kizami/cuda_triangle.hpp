@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// One triangle of a product in the memory of a CUDA device: what BLAS calls syrk, herk and gemmt, in the order of a
+// stream. No CUDA header is needed to include this.
+//   Status s = cuda::gemmt<double>(stream, Layout::kColMajor, {.is_lower = true}, Op::kNone, Op::kTranspose, n, k, 1.0,
+//                                  a, lda, a, lda, 0.0, c, ldc);
+// Built with CUDA only.
+#pragma once
+
+#include <cstdint>
+
+#include "kizami/cuda.hpp"
+#include "kizami/effort.hpp"
+#include "kizami/export.h"
+#include "kizami/outcome.hpp"
+#include "kizami/policy.hpp"
+#include "kizami/status.hpp"
+#include "kizami/types.hpp"
+
+namespace kizami::cuda {
+
+/// Elements (i, j) of an n x n C with i >= j, or those with i <= j.
+struct Triangle {
+  bool is_lower = true;
+  /// Imaginary parts of the diagonal are not read, and become 0, as those of a Hermitian C.
+  bool has_real_diagonal = false;
+};
+
+/// Enqueues C <- alpha op(A) op(B) + beta C for one triangle of C; the elements of the other are neither read nor
+/// written. Each has the bits that gemm() gives it by the same scheme. Where op(B) is op(A)^T by the same pointer and
+/// leading dimension, A is read and split once.
+/// @range  as gemm() with m = n; Policy::scheme kOzaki2, or kAuto, which means it here
+/// @status as gemm(); kUnsupported, with C as it was, where the engine or the workspace is not one of a triangle: then
+///         the engine is not hopper, k is beyond one INT32 sum, or the workspace limit too small for whole operands
+/// @bound  as gemm()   @queue as gemm()
+template <class T>
+KIZAMI_API Status gemmt(Stream stream, Layout layout, const Triangle& triangle, Op op_a, Op op_b, std::int64_t n,
+                        std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
+                        Factor<T> beta, T* c, std::int64_t ldc, const Policy& policy = {}, Outcome* outcome = nullptr,
+                        const EffortNote& note = {});
+
+}  // namespace kizami::cuda

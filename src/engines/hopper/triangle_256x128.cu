@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// The products of one triangle of C.
+#include "engines/hopper/product_i8_sm90.cuh"
+
+namespace kizami::engines::hopper {
+
+TriangleKernels triangle_kernels() {
+  using product::Epilogue;
+  using Permuted = Form<HopperSchedule::kCooperative, LineOrder::kPermuted, 256, 128, 2, 4>;
+  using InOrder = Form<HopperSchedule::kCooperative, LineOrder::kInOrder, 256, 128, 2, 4>;
+  static_assert(Permuted::kSharedBytes == InOrder::kSharedBytes);
+  constexpr auto* kReduce = &product_i8_sm90<Permuted, Epilogue::kReduce, false, TriangleParams>;
+  constexpr auto* kCompare = &product_i8_sm90<InOrder, Epilogue::kCompare, false, TriangleParams>;
+  return {reinterpret_cast<const void*>(kReduce), reinterpret_cast<const void*>(kCompare), Permuted::kSharedBytes};
+}
+
+}  // namespace kizami::engines::hopper
