@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "device/prepared.hpp"
 #include "device/state.hpp"
 #include "kizami/types.hpp"
 
@@ -20,6 +21,11 @@ struct DeviceProblem {
   /// scout says, or a sample. Only time hangs on it.
   /// @range see takes_any_look()
   std::optional<Look> look = std::nullopt;
+  // Null, or prepared of a and b. The split makes samples then, whatever the look.
+  const Prepared* a_prepared = nullptr;
+  const Prepared* b_prepared = nullptr;
+
+  [[nodiscard]] const Prepared* prepared(Side side) const { return side == Side::kA ? a_prepared : b_prepared; }
 };
 
 }  // namespace kizami::device
