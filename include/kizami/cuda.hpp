@@ -10,8 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "kizami/batch.hpp"
 #include "kizami/effort.hpp"
@@ -23,6 +27,10 @@
 #include "kizami/types.hpp"
 
 struct CUstream_st;
+
+namespace kizami::device {
+struct Prepared;  // src/device: whose memory it is, and the numerics that made it
+}
 
 namespace kizami::cuda {
 
@@ -82,6 +90,68 @@ KIZAMI_API Status run_batched(const Plan& plan, Factor<T> alpha, std::span<const
 template <class T>
 KIZAMI_API Status run_batched(const Plan& plan, Factor<T> alpha, MatrixArray<const T> a, MatrixArray<const T> b,
                               Factor<T> beta, MatrixArray<T> c, std::span<std::byte> workspace, Stream stream);
+
+/// One operand split once for many products: planes, scales, statistics and samples in device memory, bound to the
+/// lowest rung of the plan that made it. Cheap to copy; immutable, so that any number of threads and streams may use it
+/// at a time.
+/// @queue  a call is ordered behind the preparation by its stream, or by the caller where that is another one. The last
+///         copy of one that owns its memory waits for the device, and must outlive all calls with it and all graphs
+///         that captured them.
+class KIZAMI_API PreparedOperand {
+ public:
+  [[nodiscard]] Side side() const;
+  [[nodiscard]] std::size_t size_bytes() const;  ///< of device memory
+  [[nodiscard]] std::string explain() const;     ///< what it is of, and what is kept; one fact a line
+  [[nodiscard]] const device::Prepared& impl() const { return *impl_; }
+  explicit PreparedOperand(std::shared_ptr<const device::Prepared> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<const device::Prepared> impl_;
+};
+
+/// Device memory that a prepared operand of the plan's shape takes.
+/// @status kInvalidArgument: a plan for the host, or for a batch; kUnsupported: its scheme keeps nothing (native,
+///         ozaki1)
+KIZAMI_API Result<std::size_t> prepared_bytes(const Plan& plan, Side side);
+
+/// Enqueues the split of one operand, for products by plans of equal numerics with as many lines on that side: of A
+/// rows, of B columns, whatever the other side has.
+/// @shape  side A: op(A), m x k; side B: op(B), k x n; any strides. It must stay as it is, where it is, as long as
+///         calls use what is prepared: they read it where elements want a higher rung, or are NaN or Inf.
+/// @param  memory  prepared_bytes() of device memory that begins on a 256-byte boundary, and stays as long
+/// @status as prepared_bytes(); kInvalidArgument: shape, scalar type, memory, or another device than the plan's;
+///         kInternal with CUDA's words
+/// @queue  asynchronous, allocates nothing, waits for nothing, capturable: a graph prepares again at each replay
+template <class T>
+KIZAMI_API Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T> op,
+                                           std::span<std::byte> memory, Stream stream);
+
+/// The same in memory of its own.
+/// @status also kOutOfMemory @queue allocates, and may wait for the device
+template <class T>
+KIZAMI_API Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T> op, Stream stream);
+
+/// An operand of run_prepared(): a matrix, or a prepared operand, which knows its matrix.
+template <class T>
+struct Operand {
+  MatrixView<const T> matrix;
+  const PreparedOperand* prepared = nullptr;
+
+  // NOLINTBEGIN(google-explicit-constructor): a matrix is an operand, and so is a prepared one
+  Operand(MatrixView<const T> a) : matrix(a) {}
+  Operand(MatrixView<T> a) requires(!std::is_const_v<T>) : matrix(a) {}
+  Operand(const PreparedOperand& p) : prepared(&p) {}
+  // NOLINTEND(google-explicit-constructor)
+};
+
+/// run() with one or both operands prepared: the same bits and the same outcome, without the split of those.
+/// @status as run(); kInvalidArgument: prepared for another side, shape, type, device or numerics_hash; kUnsupported: a
+///         plan whose scheme keeps nothing
+/// @bound, @alias, @queue as run()
+template <class T>
+KIZAMI_API Status run_prepared(const Plan& plan, Factor<T> alpha, std::type_identity_t<Operand<T>> a,
+                               std::type_identity_t<Operand<T>> b, Factor<T> beta, MatrixView<T> c,
+                               std::span<std::byte> workspace, Stream stream);
 
 /// Whether the last call of run(), gemm() or their kin by this thread has enqueued anything that writes C. Without it C
 /// is as it was, also where the call failed.

@@ -127,7 +127,8 @@ module kizami
       kizami_cgemm, kizami_zgemm, kizami_gemm_strided_batched, kizami_gemm_batched, kizami_plan_create, &
       kizami_plan_destroy, kizami_plan_query, kizami_plan_explain, kizami_machine_report, kizami_prepare, &
       kizami_prepared_destroy, kizami_prepared_size, kizami_run, kizami_run_prepared, &
-      kizami_policy_set_may_sync, kizami_cuda_plan_create, kizami_cuda_run, kizami_cuda_run_strided_batched, &
+      kizami_policy_set_may_sync, kizami_cuda_plan_create, kizami_cuda_run, kizami_cuda_prepared_bytes, &
+      kizami_cuda_prepare, kizami_cuda_prepared_destroy, kizami_cuda_run_prepared, kizami_cuda_run_strided_batched, &
       kizami_cuda_run_batched, kizami_cuda_read_outcome, kizami_cuda_read_outcomes, kizami_cuda_gemm, &
       kizami_cuda_gemm_strided_batched, kizami_cuda_gemm_batched, kizami_cuda_last_call_writes_c, &
       kizami_cuda_workspace_pool, kizami_cuda_limit_workspaces
@@ -519,6 +520,41 @@ module kizami
       integer(c_size_t), value :: workspace_bytes
       integer(c_int) :: answer
     end function kizami_cuda_run
+
+    function kizami_cuda_prepared_bytes(plan, side, bytes) bind(C, name="kizami_cuda_prepared_bytes") result(answer)
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value :: plan
+      integer(c_int), value :: side
+      integer(c_size_t), intent(out) :: bytes
+      integer(c_int) :: answer
+    end function kizami_cuda_prepared_bytes
+
+    function kizami_cuda_prepare(prepared, plan, stream, side, layout, op, x, ldx, memory, memory_bytes) bind(C, &
+        name="kizami_cuda_prepare") result(answer)
+      import :: c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), intent(out) :: prepared
+      type(c_ptr), value :: plan, stream, x, memory
+      integer(c_int), value :: side, layout, op
+      integer(c_int64_t), value :: ldx
+      integer(c_size_t), value :: memory_bytes
+      integer(c_int) :: answer
+    end function kizami_cuda_prepare
+
+    subroutine kizami_cuda_prepared_destroy(prepared) bind(C, name="kizami_cuda_prepared_destroy")
+      import :: c_ptr
+      type(c_ptr), value :: prepared
+    end subroutine kizami_cuda_prepared_destroy
+
+    function kizami_cuda_run_prepared(plan, stream, layout, op_a, op_b, has_device_factors, alpha, prepared_a, a, &
+        lda, prepared_b, b, ldb, beta, c, ldc, workspace, workspace_bytes) bind(C, &
+        name="kizami_cuda_run_prepared") result(answer)
+      import :: c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: plan, stream, alpha, prepared_a, a, prepared_b, b, beta, c, workspace
+      integer(c_int), value :: layout, op_a, op_b, has_device_factors
+      integer(c_int64_t), value :: lda, ldb, ldc
+      integer(c_size_t), value :: workspace_bytes
+      integer(c_int) :: answer
+    end function kizami_cuda_run_prepared
 
     function kizami_cuda_run_strided_batched(plan, stream, layout, op_a, op_b, has_device_factors, alpha, a, &
         lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, workspace, workspace_bytes) bind(C, &

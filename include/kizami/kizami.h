@@ -470,6 +470,37 @@ KIZAMI_API kizami_status kizami_cuda_run(const kizami_plan* plan, kizami_stream 
                                          const void* A, int64_t lda, const void* B, int64_t ldb, const void* beta,
                                          void* C, int64_t ldc, void* workspace, size_t workspace_bytes);
 
+/* One operand in device memory split once for many products. Immutable; safe to share among threads and streams. */
+typedef struct kizami_cuda_prepared kizami_cuda_prepared;
+
+/* The device memory that a prepared operand of the plan's shape takes.
+ * Errors: invalid_argument (a plan for the host or for a batch); unsupported (its scheme keeps nothing: native, ozaki1). */
+KIZAMI_API kizami_status kizami_cuda_prepared_bytes(const kizami_plan* plan, kizami_side side, size_t* bytes);
+
+/* Enqueues the split of op(X), for plans of equal numerics with as many lines on that side. The caller owns *prepared:
+ * kizami_cuda_prepared_destroy(). X must stay as it is, where it is, as long as calls use *prepared: they read it where
+ * elements need more than was prepared, or are NaN or Inf.
+ * Shapes: KIZAMI_SIDE_A: op(X) is m x k of the plan; KIZAMI_SIDE_B: k x n. layout, op, ldx as kizami_gemm().
+ * memory: kizami_cuda_prepared_bytes() or more of device memory on a 256-byte boundary, which stays as long. NULL with
+ *   memory_bytes = 0: allocated here, which may wait for the device, and freed by kizami_cuda_prepared_destroy(), which
+ *   waits for it.
+ * Calls on other streams are for the caller to order behind this one.
+ * Errors: as kizami_cuda_prepared_bytes(). */
+KIZAMI_API kizami_status kizami_cuda_prepare(kizami_cuda_prepared** prepared, const kizami_plan* plan,
+                                             kizami_stream stream, kizami_side side, kizami_layout layout, kizami_op op,
+                                             const void* X, int64_t ldx, void* memory, size_t memory_bytes);
+KIZAMI_API void kizami_cuda_prepared_destroy(kizami_cuda_prepared* prepared);
+
+/* kizami_cuda_run() with one or both operands prepared: the same bits. Where prepared_a is not NULL, op_a, A and lda do
+ * not matter. The same holds for B.
+ * Further errors: invalid_argument (prepared for another side, shape, type, device or numerics_hash). */
+KIZAMI_API kizami_status kizami_cuda_run_prepared(const kizami_plan* plan, kizami_stream stream, kizami_layout layout,
+                                                  kizami_op op_a, kizami_op op_b, int has_device_factors,
+                                                  const void* alpha, const kizami_cuda_prepared* prepared_a,
+                                                  const void* A, int64_t lda, const kizami_cuda_prepared* prepared_b,
+                                                  const void* B, int64_t ldb, const void* beta, void* C, int64_t ldc,
+                                                  void* workspace, size_t workspace_bytes);
+
 /* kizami_cuda_run() for the products of a plan, strides as kizami_gemm_strided_batched(). Each product has the bits that
  * kizami_cuda_run() gives it. */
 KIZAMI_API kizami_status kizami_cuda_run_strided_batched(const kizami_plan* plan, kizami_stream stream,

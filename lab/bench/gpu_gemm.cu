@@ -13,6 +13,8 @@
 //   bench_gpu_gemm --type dz --n 4096 --phi 4 --engine hopper --engine cublas/dynamic --engine cublas/52
 //     beside FP64 emulated by cuBLAS itself, of CUDA 13.0.2 or newer (since cuBLAS 13.7 by Ozaki scheme II): as many
 //     bits as the elements need, or so many
+//   bench_gpu_gemm --type d --shape 8192x256x8192 --engine hopper --prepared A
+//     A split once before anything is timed, beside the call that splits it; the bits are compared
 // --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of them
 // all. --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every
 // timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal), alpha = 1, beta = 0. 2 m n k operations (8 m n k for
@@ -24,6 +26,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -62,6 +65,7 @@ struct Runner {
   std::string name;
   std::function<void()> call;
   const kizami::Plan* planned = nullptr;  ///< null of baselines
+  bool has_bits_of_last = false;          ///< of the runner before it
   std::vector<float> milliseconds = {};
   double error = -1;
   std::string plan = {};
@@ -116,6 +120,43 @@ class Vendor {
   DeviceBuffer<std::byte> workspace_;
 };
 
+/// Elements that differ in any bit.
+template <class T>
+__global__ void count_different(const T* x, const T* y, std::int64_t count, unsigned long long* different) {
+  const auto first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (std::int64_t i = first; i < count; i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+    const auto* const a = reinterpret_cast<const unsigned*>(x + i);
+    const auto* const b = reinterpret_cast<const unsigned*>(y + i);
+    bool is_equal = true;
+    for (std::size_t w = 0; w < sizeof(T) / sizeof(unsigned); ++w) is_equal = is_equal && a[w] == b[w];
+    if (!is_equal) atomicAdd(different, 1ULL);
+  }
+}
+
+/// The call of a plan with operands that are prepared now; nothing where its scheme keeps nothing.
+template <class T>
+[[nodiscard]] std::function<void()> prepared_call(const std::string& sides, const kizami::Plan& plan,
+                                                  kizami::MatrixView<const T> a, kizami::MatrixView<const T> b,
+                                                  kizami::MatrixView<T> c, std::span<std::byte> workspace) {
+  namespace cuda = kizami::cuda;
+  std::optional<cuda::PreparedOperand> kept[2];
+  for (const kizami::Side side : {kizami::Side::kA, kizami::Side::kB}) {
+    const bool is_a = side == kizami::Side::kA;
+    if (sides.find(is_a ? 'A' : 'B') == std::string::npos) continue;
+    auto made = cuda::prepare<T>(plan, side, is_a ? a : b, nullptr);
+    if (!made.ok()) {
+      std::fprintf(stderr, "prepared %s: %s\n", sides.c_str(), made.status().reason().c_str());
+      return {};
+    }
+    kept[is_a ? 0 : 1].emplace(made.value());
+  }
+  return [=] {
+    const cuda::Operand<T> op_a = kept[0] ? cuda::Operand<T>(*kept[0]) : cuda::Operand<T>(a);
+    const cuda::Operand<T> op_b = kept[1] ? cuda::Operand<T>(*kept[1]) : cuda::Operand<T>(b);
+    check(cuda::run_prepared<T>(plan, T{1}, op_a, op_b, T{0}, c, workspace, nullptr), "run_prepared");
+  };
+}
+
 /// A line of the table, and the record.
 void print(const GemmOptions& options, const Case& one, const Runner& runner, double flops, const Gauges& gauges,
            const bench::Records& records) {
@@ -123,7 +164,8 @@ void print(const GemmOptions& options, const Case& one, const Runner& runner, do
   const bench::Spread ms = bench::spread(runner.milliseconds);
   const double tflops = flops / ms.median * 1e-9;
   const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
-  const double predicted = runner.planned == nullptr ? 0 : runner.planned->predicted_seconds() * 1e3;
+  const double predicted =
+      runner.planned == nullptr || runner.has_bits_of_last ? 0 : runner.planned->predicted_seconds() * 1e3;
   const std::string batch = options.batch == 1 ? "" : " batch=" + std::to_string(options.batch);
   std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-24s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", one.type,
                static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch.c_str(),
@@ -227,7 +269,12 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
       check(kizami::cuda::run_batched<T>(plan, T{1}, op_a, op_b, T{0}, op_c, workspace, nullptr), "run");
     };
     runners.push_back({names[p], call, &plan});
+    if (options.prepared.empty()) continue;
+    auto with_prepared = prepared_call<T>(options.prepared, plan, op_a[0], op_b[0], op_c[0], workspace);
+    if (with_prepared) runners.push_back({names[p] + ", prepared " + options.prepared, with_prepared, &plan, true});
   }
+  DeviceBuffer<T> last(options.prepared.empty() ? 1 : s.m * s.n);
+  DeviceBuffer<unsigned long long> different(1);
   cudaEvent_t begin, end;
   check(cudaEventCreate(&begin), "event");
   check(cudaEventCreate(&end), "event");
@@ -245,6 +292,17 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
                                                   : std::to_string(o.moduli) + " moduli";
       runner.plan += std::string(o.equilibrated ? ", equilibrated" : "") +
                      (o.repaired > 0 ? ", repaired " + std::to_string(o.repaired) : "");
+    }
+    if (runner.has_bits_of_last) {
+      unsigned long long count = 0;
+      check(cudaMemset(different.data, 0, sizeof count), "different");
+      count_different<<<2048, 256>>>(c.data, last.data, s.m * s.n, different.data);
+      check(cudaMemcpy(&count, different.data, sizeof count, cudaMemcpyDeviceToHost), "different");
+      if (count > 0)
+        throw std::runtime_error(runner.name + ": " + std::to_string(count) + " elements differ from the fresh call's");
+    } else if (!options.prepared.empty()) {
+      const auto bytes_of_c = static_cast<std::size_t>(s.m * s.n) * sizeof(T);
+      check(cudaMemcpy(last.data, c.data, bytes_of_c, cudaMemcpyDeviceToDevice), "last");
     }
     if (!options.checks) continue;
     check(cudaMemset(worst.data, 0, 8), "worst");

@@ -281,28 +281,29 @@ def prepare(plan: Plan, side: Literal["a", "b"], x: Array, *, trans: Trans = "n"
     Parameters
     ----------
     plan : Plan
-        Of scheme ozaki2 or ozaki1, in host memory.
+        Of scheme ozaki2 or ozaki1; on a device of scheme ozaki2 or ec, for one product.
     side : {"a", "b"}
         Which operand x will be.
     x : array
-        One matrix in host memory: op(x) is m x k or k x n as in the plan.
+        One matrix where the plan is for: op(x) is m x k or k x n as in the plan.
     trans : {"n", "t", "c", "r"}
         op, as in `gemm`.
     keep : bool
         Whether to keep x, for products that need more moduli than were prepared. Without it such a product is refused. x
-        must not be changed meanwhile.
+        must not be changed meanwhile. On a device it is always kept.
 
     Returns
     -------
     Prepared
-        To be given to `matmul`, `gemm` and `Plan.run` in place of x. The bits are those that x gives.
+        To be given to `matmul`, `gemm` and `Plan.run` in place of x. The bits are those that x gives. On a device it is ready
+        in the order of the stream that the library of x uses; calls on other streams are for the caller to order behind it.
 
     Raises
     ------
     InvalidArgumentError
         The shape, the type or the side is another than planned.
     UnsupportedError
-        The scheme has nothing to prepare (native, ec), or x is on a device.
+        The scheme has nothing to prepare (native; ec in host memory, ozaki1 on a device).
 
     Examples
     --------
@@ -323,11 +324,21 @@ def prepare(plan: Plan, side: Literal["a", "b"], x: Array, *, trans: Trans = "n"
         raise DTypeError(f"x is of type {dtype}, must be one of {', '.join(_arrays.DTYPES)}")
     if len(shape) != 2:
         raise InvalidArgumentError(f"x has shape {shape}, must be one matrix")
-    if library.device(array, "x") != "cpu" or plan.device != "cpu":
-        raise UnsupportedError("operands are prepared in host memory, for plans with device = 'cpu'")
+    device = library.device(array, "x")
+    if device != plan._device:
+        raise InvalidArgumentError(f"x is on device {device}, must be on {plan._device} as in the plan")
+    if device != "cpu" and not keep:
+        raise InvalidArgumentError("keep = False, must be True on a device: calls there find out without the host whether they need x")
     if dtype != plan.dtype:
         raise InvalidArgumentError(f"x is of type {dtype}, must be {plan.dtype} as in the plan")
     array, is_conjugated = library.admit(array, "x")
     op = {"n": "r", "r": "n", "t": "c", "c": "t"}[trans] if is_conjugated else trans
-    core = _core.prepare(plan._core, side, library.export(array, "x", "cpu"), op)
-    return Prepared(side, shape[::-1] if trans in ("t", "c") else shape, dtype, plan.policy, x if keep else None, trans, core)
+    core: _core.Prepared | _core.DevicePrepared
+    exported = library.export(array, "x", device)
+    if device == "cpu":
+        core = _core.prepare(plan._core, side, exported, op)
+    else:
+        number = int(device)
+        core = _core.prepare_on_device(plan=plan._core, device=number, stream=library.stream(number), side=side, x=exported, op=op)
+    return Prepared(side, shape[::-1] if trans in ("t", "c") else shape, dtype, plan.policy, x if keep else None, trans, core,
+                    plan.device)

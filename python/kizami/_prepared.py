@@ -29,8 +29,10 @@ class Prepared:
         Type of the elements.
     policy : Policy
         What its products guarantee.
+    device : str
+        ``"cpu"``, or ``"cuda:0"``: where it is, and its products are.
     original : array or None
-        The array itself, used where the elements of the other operand need more than was prepared.
+        The array itself, used where the elements of the other operand need more than was prepared. Always kept on a device.
     size_bytes : int
         Memory that it holds, the original not counted.
     """
@@ -41,7 +43,8 @@ class Prepared:
     policy: Policy
     original: Any | None
     trans: str
-    core: _core.Prepared
+    core: _core.Prepared | _core.DevicePrepared
+    device: str = "cpu"
 
     @property
     def size_bytes(self) -> int:
@@ -52,7 +55,7 @@ class Prepared:
                          "array, and prepare again")
 
     def facts(self) -> dict[str, Any]:
-        return {"side": self.side, "shape": self.shape, "dtype": self.dtype, "accuracy": self.policy.accuracy,
+        return {"side": self.side, "shape": self.shape, "dtype": self.dtype, "device": self.device, "accuracy": self.policy.accuracy,
                 "size_bytes": self.size_bytes, "keeps_original": self.original is not None}
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from kizami import _arrays, _core
 from kizami._arrays import ArrayLibrary, Device
-from kizami._errors import DTypeError, InvalidArgumentError, UnsupportedError
+from kizami._errors import DTypeError, InvalidArgumentError
 from kizami._outcome import Outcome, outcome_of
 from kizami._policy import Policy, policy_of
 from kizami._prepared import Prepared
@@ -117,15 +117,12 @@ def _geometry(a: _Operand, b: _Operand) -> _Geometry:
 
 def _leader(a: _Operand, b: _Operand) -> _Operand:
     """The operand whose library and device the result is of; both are now of one type. A prepared operand goes with any
-    library, in host memory."""
+    library."""
     leader = a if a.prepared is None or b.prepared is not None else b
-    if a.prepared is None and b.prepared is None:
-        if not a.library.is_same(b.library):
-            raise DTypeError(f"b is an array of {b.library.name}, must be of {a.library.name} like a")
-        if a.device != b.device:
-            raise InvalidArgumentError(f"b is on device {b.device}, must be on {a.device} like a")
-    elif leader.device != "cpu":
-        raise UnsupportedError(f"prepared operands are multiplied in host memory, not on device {leader.device}")
+    if a.prepared is None and b.prepared is None and not a.library.is_same(b.library):
+        raise DTypeError(f"b is an array of {b.library.name}, must be of {a.library.name} like a")
+    if a.device != b.device:
+        raise InvalidArgumentError(f"b is on device {b.device}, must be on {a.device} like a")
     dtype = _arrays.promoted(a.dtype, b.dtype)
     a.as_dtype(dtype)
     b.as_dtype(dtype)
@@ -207,9 +204,9 @@ def multiply(alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: str, trans_
     target = _Target(leader, (left, right), None if beta == 0 else c, out, geometry.result)
     call = {"plan": plan, "alpha": alpha, "a": left.exported(), "op_a": left.op, "b": right.exported(), "op_b": right.op,
             "beta": beta, "c": target.exported()}
+    call |= {"a_prepared": left.prepared and left.prepared.core, "b_prepared": right.prepared and right.prepared.core}
     products: list[_core.Outcome] = []
     if leader.device == "cpu":
-        call |= {"a_prepared": left.prepared and left.prepared.core, "b_prepared": right.prepared and right.prepared.core}
         for first, count in groups(geometry.num_products, _GROUP, callback):
             products += _core.run(**call, first=first, count=count)
     else:

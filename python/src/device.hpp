@@ -10,11 +10,18 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "kizami/cuda.hpp"
 #include "kizami/outcome.hpp"
 #include "kizami/plan.hpp"
 #include "matrix_stack.hpp"
 
 namespace kizami::python {
+
+/// An operand prepared on a device, with the array that calls may read.
+struct DevicePrepared {
+  cuda::PreparedOperand operand;
+  InputArray array;
+};
 
 /// One product or a batch on a device, as Python asks for it.
 struct DeviceCall {
@@ -23,7 +30,9 @@ struct DeviceCall {
   std::uintptr_t stream = 0;  ///< as the driver numbers it
   std::complex<double> alpha;
   MatrixStack a;
+  const cuda::PreparedOperand* a_prepared = nullptr;
   MatrixStack b;
+  const cuda::PreparedOperand* b_prepared = nullptr;
   std::complex<double> beta;
   MatrixStack c;
   bool wants_outcomes = false;
@@ -34,8 +43,12 @@ struct DeviceCall {
 [[nodiscard]] Plan plan_on_device(int device, Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,
                                   std::int64_t num_products, const Policy& policy);
 
+/// Enqueues the split of one matrix on the stream, into memory of its own. @status as cuda::prepare()
+[[nodiscard]] cuda::PreparedOperand prepare_on_device(const Plan& plan, int device, std::uintptr_t stream, Side side,
+                                                      const MatrixStack& matrix);
+
 /// Enqueues the products on the stream, with a workspace of the device's memory pool.
-/// @status as cuda::run_batched(), kOutOfMemory
+/// @status as cuda::run_batched(), or of one product cuda::run_prepared(); kOutOfMemory
 [[nodiscard]] std::vector<Outcome> run_on_device(const DeviceCall& call);
 
 /// Memory of the device's pool, allocated in the order of the stream, C-contiguous, freed with the object.

@@ -70,6 +70,15 @@ class DeviceMemory {
   cudaStream_t stream_;
 };
 
+/// The outcomes of what is enqueued, if they are wanted.
+std::vector<Outcome> finish(const DeviceCall& call, std::span<const std::byte> workspace) {
+  const cudaStream_t stream = stream_of(call.stream);
+  std::vector<Outcome> outcomes(call.wants_outcomes ? static_cast<std::size_t>(call.plan.num_products()) : 0);
+  if (!outcomes.empty()) check(cuda::read_outcomes(call.plan, workspace, stream, outcomes));
+  if (call.waits) check_cuda(cudaStreamSynchronize(stream), "waiting for the product");
+  return outcomes;
+}
+
 template <class T>
 std::vector<Outcome> run_as(const DeviceCall& call) {
   const std::span<const std::int64_t> shape = call.c.batch_shape;
@@ -80,6 +89,17 @@ std::vector<Outcome> run_as(const DeviceCall& call) {
   }
   const cudaStream_t stream = stream_of(call.stream);
   const DeviceMemory workspace(call.plan.workspace_bytes(), stream);
+  const bool has_prepared = call.a_prepared != nullptr || call.b_prepared != nullptr;
+  if (has_prepared && count == 1) {
+    const auto operand = [&](const cuda::PreparedOperand* prepared, const MatrixStack& stack) {
+      return prepared != nullptr ? cuda::Operand<T>(*prepared) : cuda::Operand<T>(stack.view<T>(shape, 0));
+    };
+    check(cuda::run_prepared<T>(call.plan, factor<T>(call.alpha), operand(call.a_prepared, call.a),
+                                operand(call.b_prepared, call.b), factor<T>(call.beta), call.c.output<T>(0),
+                                workspace.bytes(), stream));
+    return finish(call, workspace.bytes());
+  }
+  if (has_prepared) refuse(std::to_string(count) + " products by an operand that is prepared on a device, must be 1");
   std::vector<MatrixView<const T>> a, b;
   std::vector<MatrixView<T>> c;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -89,10 +109,7 @@ std::vector<Outcome> run_as(const DeviceCall& call) {
   }
   check(
       cuda::run_batched<T>(call.plan, factor<T>(call.alpha), a, b, factor<T>(call.beta), c, workspace.bytes(), stream));
-  std::vector<Outcome> outcomes(call.wants_outcomes ? static_cast<std::size_t>(count) : 0);
-  if (!outcomes.empty()) check(cuda::read_outcomes(call.plan, workspace.bytes(), stream, outcomes));
-  if (call.waits) check_cuda(cudaStreamSynchronize(stream), "waiting for the product");
-  return outcomes;
+  return finish(call, workspace.bytes());
 }
 
 /// What keeps device_array()'s memory; freed on the stream that it was allocated on.
@@ -128,6 +145,14 @@ Plan plan_on_device(int device, Scalar scalar, std::int64_t m, std::int64_t n, s
                     std::int64_t num_products, const Policy& policy) {
   const CurrentDevice current(device);
   return value_of(cuda::make_plan(scalar, m, n, k, policy, Batch{num_products}));
+}
+
+cuda::PreparedOperand prepare_on_device(const Plan& plan, int device, std::uintptr_t stream, Side side,
+                                        const MatrixStack& matrix) {
+  const CurrentDevice current(device);
+  return with_scalar(plan.scalar(), [&]<class T>() {
+    return value_of(cuda::prepare<T>(plan, side, matrix.view<T>({}, 0), stream_of(stream)));
+  });
 }
 
 std::vector<Outcome> run_on_device(const DeviceCall& call) {

@@ -3,7 +3,9 @@
 // is said first; a library without CUDA refuses the rest (cuda_absent.cpp).
 #include "kizami/cuda.hpp"
 
+#include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "api/c_abi.hpp"
@@ -13,8 +15,18 @@
 #include "plan/plan.hpp"
 #include "problem/batch.hpp"
 
+struct kizami_cuda_prepared {
+  kizami::cuda::PreparedOperand value;
+};
+
 namespace kizami::api {
 namespace {
+
+/// An operand of kizami_cuda_run_prepared(), whose matrix does not matter where it is prepared.
+template <class T>
+cuda::Operand<T> operand_of(const kizami_cuda_prepared* prepared, MatrixView<const T> view) {
+  return prepared == nullptr ? cuda::Operand<T>(view) : cuda::Operand<T>(prepared->value);
+}
 
 /// The batch of two numbers.
 Status read_batch(std::int64_t batch_count, int has_device_arrays, Batch& out) {
@@ -154,6 +166,77 @@ kizami_status kizami_cuda_run(const kizami_plan* plan, kizami_stream stream, kiz
                     return cuda::run<T>(plan->value, factor_at<T>(alpha, has_device_factors), view_a<T>(call, A),
                                         view_b<T>(call, B), factor_at<T>(beta, has_device_factors), view_c<T>(call, C),
                                         memory, stream);
+                  });
+}
+
+kizami_status kizami_cuda_prepared_bytes(const kizami_plan* plan, kizami_side side, size_t* bytes) {
+  return guarded([&]() -> Status {
+    KIZAMI_RETURN_IF_ERROR(not_null("plan", plan));
+    KIZAMI_RETURN_IF_ERROR(not_null("bytes", bytes));
+    Side which{};
+    KIZAMI_RETURN_IF_ERROR(read_enum("side", side, which));
+    const Result<std::size_t> needed = cuda::prepared_bytes(plan->value, which);
+    if (!needed.ok()) return needed.status();
+    *bytes = needed.value();
+    return {};
+  });
+}
+
+kizami_status kizami_cuda_prepare(kizami_cuda_prepared** prepared, const kizami_plan* plan, kizami_stream stream,
+                                  kizami_side side, kizami_layout layout, kizami_op op, const void* X, int64_t ldx,
+                                  void* memory, size_t memory_bytes) {
+  return guarded([&]() -> Status {
+    KIZAMI_RETURN_IF_ERROR(not_null("prepared", prepared));
+    KIZAMI_RETURN_IF_ERROR(not_null("plan", plan));
+    Side which{};
+    Layout order{};
+    Op op_x{};
+    KIZAMI_RETURN_IF_ERROR(read_enum("side", side, which));
+    KIZAMI_RETURN_IF_ERROR(read_enum("layout", layout, order));
+    KIZAMI_RETURN_IF_ERROR(read_enum("op", op, op_x));
+    if (memory_bytes != 0) KIZAMI_RETURN_IF_ERROR(not_null("memory", memory));
+    const Plan& p = plan->value;
+    const bool is_a = which == Side::kA;
+    const std::int64_t rows = is_a ? p.m() : p.k(), cols = is_a ? p.k() : p.n();
+    const std::int64_t least_ld = least_leading_dimension(order, op_x, rows, cols);
+    if (ldx < least_ld) return invalid("ldx = " + std::to_string(ldx) + ", must be >= " + std::to_string(least_ld));
+    return with_scalar(p.scalar(), [&]<class T>() -> Status {
+      const MatrixView<const T> view = op_view(order, op_x, static_cast<const T*>(X), rows, cols, ldx);
+      Result<cuda::PreparedOperand> made =
+          memory == nullptr ? cuda::prepare<T>(p, which, view, stream)
+                            : cuda::prepare<T>(p, which, view, {static_cast<std::byte*>(memory), memory_bytes}, stream);
+      if (!made.ok()) return made.status();
+      *prepared = new kizami_cuda_prepared{std::move(made).value()};
+      return {};
+    });
+  });
+}
+
+void kizami_cuda_prepared_destroy(kizami_cuda_prepared* prepared) { delete prepared; }
+
+kizami_status kizami_cuda_run_prepared(const kizami_plan* plan, kizami_stream stream, kizami_layout layout,
+                                       kizami_op op_a, kizami_op op_b, int has_device_factors, const void* alpha,
+                                       const kizami_cuda_prepared* prepared_a, const void* A, int64_t lda,
+                                       const kizami_cuda_prepared* prepared_b, const void* B, int64_t ldb,
+                                       const void* beta, void* C, int64_t ldc, void* workspace,
+                                       size_t workspace_bytes) {
+  // A leading dimension that goes with any shape, where there is no matrix.
+  constexpr std::int64_t kAnyLeadingDimension = std::int64_t{1} << 34;
+  Call shared{layout, op_a, op_b, 0, 0, 0, alpha, lda, ldb, beta, ldc};
+  if (prepared_a != nullptr) {
+    shared.op_a_number = KIZAMI_NONE;
+    shared.lda = kAnyLeadingDimension;
+  }
+  if (prepared_b != nullptr) {
+    shared.op_b_number = KIZAMI_NONE;
+    shared.ldb = kAnyLeadingDimension;
+  }
+  return run_plan(plan, shared, has_device_factors, workspace, workspace_bytes,
+                  [&]<class T>(const Call& call, std::span<std::byte> given) {
+                    return cuda::run_prepared<T>(
+                        plan->value, factor_at<T>(alpha, has_device_factors),
+                        operand_of<T>(prepared_a, view_a<T>(call, A)), operand_of<T>(prepared_b, view_b<T>(call, B)),
+                        factor_at<T>(beta, has_device_factors), view_c<T>(call, C), given, stream);
                   });
 }
 

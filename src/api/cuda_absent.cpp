@@ -3,6 +3,8 @@
 #include <complex>
 
 #include "base/instantiate.hpp"
+#include "device/prepared.hpp"
+#include "exec/device_prepared.hpp"
 #include "kizami/cuda.hpp"
 
 namespace kizami::cuda {
@@ -29,6 +31,25 @@ Status run_batched(const Plan&, Factor<T>, std::span<const MatrixView<const T>>,
 template <class T>
 Status run_batched(const Plan&, Factor<T>, MatrixArray<const T>, MatrixArray<const T>, Factor<T>, MatrixArray<T>,
                    std::span<std::byte>, Stream) {
+  return refusal();
+}
+
+// A plan for a device is never made here, and so nothing is ever prepared.
+Side PreparedOperand::side() const { return impl_->side; }
+std::size_t PreparedOperand::size_bytes() const { return impl_->bytes; }
+std::string PreparedOperand::explain() const { return exec::explain_prepared(*impl_); }
+Result<std::size_t> prepared_bytes(const Plan&, Side) { return refusal(); }
+template <class T>
+Result<PreparedOperand> prepare(const Plan&, Side, MatrixView<const T>, std::span<std::byte>, Stream) {
+  return refusal();
+}
+template <class T>
+Result<PreparedOperand> prepare(const Plan&, Side, MatrixView<const T>, Stream) {
+  return refusal();
+}
+template <class T>
+Status run_prepared(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>, std::type_identity_t<Operand<T>>,
+                    Factor<T>, MatrixView<T>, std::span<std::byte>, Stream) {
   return refusal();
 }
 
@@ -67,6 +88,11 @@ Status gemm_batched(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int
                                  std::span<std::byte>, Stream);                                                        \
   template Status run_batched<T>(const Plan&, Factor<T>, MatrixArray<const T>, MatrixArray<const T>, Factor<T>,        \
                                  MatrixArray<T>, std::span<std::byte>, Stream);                                        \
+  template Result<PreparedOperand> prepare<T>(const Plan&, Side, MatrixView<const T>, std::span<std::byte>, Stream);   \
+  template Result<PreparedOperand> prepare<T>(const Plan&, Side, MatrixView<const T>, Stream);                         \
+  template Status run_prepared<T>(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>,                            \
+                                  std::type_identity_t<Operand<T>>, Factor<T>, MatrixView<T>, std::span<std::byte>,    \
+                                  Stream);                                                                             \
   template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,       \
                           std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*,  \
                           const EffortNote&);                                                                          \

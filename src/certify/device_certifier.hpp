@@ -41,6 +41,8 @@ struct DeviceCertifier {
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< likewise
   bool wants_all_pairs = false;                      ///< likewise
   bool has_digits = false;                           ///< likewise
+  bool has_a_samples = false;                        ///< of prepared lines, which are not made if they are one chunk
+  bool has_b_samples = false;                        ///< likewise
   bool may_want_gain = false;                        ///< likewise
   /// |A||B| is symmetric, so that one triangle of the sampled product says all; for engines with product::TriangleEngine
   bool is_symmetric = false;
@@ -99,6 +101,7 @@ struct DeviceCertifier {
     const plan::Chunk& chunk = plan.chunk;
     const auto make = [&](Side side, std::int64_t first, std::int64_t count) -> Status {
       const DeviceDigits digits = digits_of(side);
+      if (has_one_digit_chunk() && (side == Side::kA ? has_a_samples : has_b_samples)) return {};
       if (!has_one_digit_chunk()) {
         const bool is_a = side == Side::kA;
         KIZAMI_RETURN_IF_ERROR(device_sampled_digits((is_a ? a : b).subset(first, count),

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "device/prepared.hpp"
 #include "device/state.hpp"
 #include "kizami/types.hpp"
 #include "problem/part.hpp"
@@ -23,6 +24,11 @@ struct DeviceProblem {
   std::optional<Look> look = std::nullopt;
   /// Of C that is wanted. @range all of it, unless ozaki2::why_no_part() has nothing to say
   problem::Part part = {};
+  // Null, or prepared of a and b. The split makes samples then, whatever the look.
+  const Prepared* a_prepared = nullptr;
+  const Prepared* b_prepared = nullptr;
+
+  [[nodiscard]] const Prepared* prepared(Side side) const { return side == Side::kA ? a_prepared : b_prepared; }
 };
 
 }  // namespace kizami::device

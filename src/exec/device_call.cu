@@ -15,6 +15,7 @@
 #include "certify/device_begin.hpp"
 #include "device/batch_buffers.hpp"
 #include "device/writes_c.hpp"
+#include "exec/device_prepared.hpp"
 #include "problem/problem.hpp"
 #include "schemes/ec/device_run.hpp"
 #include "schemes/ozaki1/device_run.hpp"
@@ -81,6 +82,10 @@ template <class T>
 Status validate_device_problem(const plan::Plan& plan, const device::DeviceProblem<T>& problem) {
   if (problem.look && !ozaki2::takes_any_look(plan))
     return {StatusCode::kInvalidArgument, "a look is given, must be absent where the plan's split makes no blocks"};
+  for (const Side side : {Side::kA, Side::kB}) {
+    if (problem.prepared(side) != nullptr)
+      KIZAMI_RETURN_IF_ERROR(validate_device_prepared(plan, side, *problem.prepared(side)));
+  }
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, plan.shape.m, plan.shape.n));
   if (plan.shape.m == 0 || plan.shape.n == 0 || has_no_terms(plan, problem.alpha)) return {};
   if (!problem.part.is_all()) {

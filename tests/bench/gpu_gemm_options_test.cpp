@@ -30,6 +30,14 @@ TEST(GpuGemmOptions, EveryPhiIsACase) {
   EXPECT_EQ(options.phis, (std::vector<double>{0.5, 4, 10}));
 }
 
+TEST(GpuGemmOptions, OperandsOfBatchesAreNotPrepared) {
+  GemmOptions options;
+  EXPECT_EQ(parse(options, {"--prepared", "AB"}), 0);
+  EXPECT_EQ(options.prepared, "AB");
+  EXPECT_NE(parse(options, {"--prepared", "C"}), 0);
+  EXPECT_NE(parse(options, {"--prepared", "A", "--batch", "2"}), 0);
+}
+
 TEST(GpuGemmOptions, AreWhatTheyWere) {
   GemmOptions options;
   EXPECT_EQ(parse(options, {"--type",      "sdcz",      "--n",    "512",         "--shape",

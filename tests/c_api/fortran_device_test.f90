@@ -35,10 +35,10 @@ program fortran_device_test
 
   integer(c_int64_t), parameter :: m = 61, n = 47, k = 150, products = 2
   real(c_double), target :: a(m, k), b(k, n, products), c(m, n, products), here(m, n, products), one = 1, two = 2
-  type(c_ptr) :: on_device(3), workspace, plan, policy, none
+  type(c_ptr) :: on_device(3), workspace, plan, policy, none, memory, prepared
   type(kizami_plan_info) :: info
   type(kizami_outcome) :: outcome, wanted, each(products)
-  integer(c_size_t) :: held, most, used
+  integer(c_size_t) :: held, most, used, bytes
   integer :: i, length
 
   if (cuda_get_device_count(i) /= 0 .or. i == 0) then
@@ -96,6 +96,26 @@ program fortran_device_test
       c_loc(b), k, c_loc(two), c_loc(here), m, policy) == KIZAMI_OK, 'the host')
   call compare('bits of one product')
   call kizami_policy_destroy(policy)
+
+  ! A prepared, in memory of the caller.
+  call expect(kizami_cuda_plan_create(plan, KIZAMI_F64, m, n, k, 1_c_int64_t, 0, none) == KIZAMI_OK, &
+      'kizami_cuda_plan_create')
+  call expect(kizami_plan_query(plan, info) == KIZAMI_OK, 'kizami_plan_query')
+  call expect(kizami_cuda_prepared_bytes(plan, KIZAMI_SIDE_A, bytes) == KIZAMI_OK .and. bytes > 0, &
+      'kizami_cuda_prepared_bytes')
+  call expect(cuda_malloc(memory, bytes) == 0 .and. cuda_malloc(workspace, info%workspace_bytes) == 0, 'cudaMalloc')
+  call expect(kizami_cuda_prepare(prepared, plan, none, KIZAMI_SIDE_A, KIZAMI_COL_MAJOR, KIZAMI_NONE, on_device(1), m, &
+      memory, bytes) == KIZAMI_OK, 'kizami_cuda_prepare')
+  do i = 1, 2
+    call expect(kizami_cuda_run_prepared(plan, none, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, 0, c_loc(one), &
+        prepared, none, 0_c_int64_t, none, on_device(2), k, c_loc(two), on_device(3), m, workspace, &
+        info%workspace_bytes) == KIZAMI_OK, 'kizami_cuda_run_prepared')
+    call expect(kizami_gemm(KIZAMI_F64, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, m, n, k, c_loc(one), c_loc(a), m, &
+        c_loc(b), k, c_loc(two), c_loc(here), m, none) == KIZAMI_OK, 'the host')
+    call compare('bits of a prepared operand')
+  end do
+  call kizami_cuda_prepared_destroy(prepared)
+  call kizami_plan_destroy(plan)
   call expect(kizami_cuda_workspace_pool(held, most, used) == KIZAMI_OK .and. most > 0, 'kizami_cuda_workspace_pool')
   print '(a)', 'the bits of the host'
 

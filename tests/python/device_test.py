@@ -119,6 +119,47 @@ def test_libraries_get_the_bits_of_the_host(rng, name, dtype):
     assert same_bits(download(got), kizami.gemm(0.5, x, y, 2.0, z))
 
 
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_prepared_operands_give_the_bits_of_the_host(rng, name, dtype):
+    upload, download = LIBRARIES[name]
+    for spread in (0, 3):
+        x, y = random(rng, (130, 300), dtype, spread), random(rng, (300, 90), dtype, spread)
+        a, b = upload(x), upload(y)
+        want = kizami.matmul(x, y)
+        plan = kizami.plan(130, 90, 300, dtype, device="cuda:0")
+        left, right = kizami.prepare(plan, "a", a), kizami.prepare(plan, "b", upload(y.T.copy()), trans="t")
+        assert left.size_bytes > 0 and left.device == "cuda:0" and left.original is a and "moduli" in left.core.explain()
+        for operands in ((left, b), (a, right), (left, right)):
+            got = plan.run(*operands)
+            assert type(got) is type(a) and same_bits(download(got), want)
+        narrow = kizami.matmul(left, upload(y[:, :7].copy()))  # by a plan of equal numerics
+        assert same_bits(download(narrow), kizami.matmul(x, y[:, :7].copy()))
+        del a, left  # what is prepared keeps its array alive
+        gc.collect()
+        assert same_bits(download(plan.run(upload(x), right)), want)
+
+
+def test_prepared_operands_are_refused_elsewhere(rng):
+    upload, _ = LIBRARIES["torch"]
+    x = random(rng, (30, 30), "float64")
+    a = upload(x)
+    plan = kizami.plan(30, 30, 30, device="cuda:0")
+    left = kizami.prepare(plan, "a", a)
+    batch = kizami.plan(30, 30, 30, device="cuda:0", num_products=2)
+    stack = upload(np.stack([x, x]))
+    for error, text, call in (
+            (ValueError, "keep = False, must be True on a device", lambda: kizami.prepare(plan, "a", a, keep=False)),
+            (ValueError, "x is on device cpu, must be on 0", lambda: kizami.prepare(plan, "a", x)),
+            (ValueError, "b is on device cpu, must be on 0 like a", lambda: kizami.matmul(left, x)),
+            (ValueError, "was prepared as operand A, must be as B", lambda: plan.run(a, left)),
+            (ValueError, "other numerics", lambda: kizami.matmul(left, a, policy="bits=10")),
+            (ValueError, "must be for one to prepare", lambda: kizami.prepare(batch, "a", a)),
+            (ValueError, "2 products by an operand that is prepared on a device, must be 1", lambda: kizami.matmul(left, stack))):
+        with pytest.raises(error, match=text):
+            call()
+
+
 CONTRACTIONS = {
     "chain": (lambda f, a, b, c: f.einsum("ij,jk,k->i", a, b, c), [(60, 70), (70, 50), (50,)]),
     "batch": (lambda f, a, b, c: f.einsum("bij,bjk,b->ikb", a, b, c), [(3, 40, 50), (3, 50, 20), (3,)]),

@@ -31,6 +31,8 @@ using kizami::Scheme;
 
 /// What a way cannot do, before anything is timed.
 void refuse_misfits(const GemmOptions& options) {
+  if (!options.prepared.empty() && options.batch != 1)
+    throw CLI::ValidationError("--prepared", "--batch " + std::to_string(options.batch) + ", must be 1");
   for (const GemmWay& way : options.ways) {
     if (!way.is_float_float && !way.vendor_bits) continue;
     if (options.batch != 1)
@@ -69,6 +71,8 @@ void add_options(Program& program, GemmOptions& options) {
   program.add_option("--phi", options.phis, "widths of exponents")->check(between(0, 100));
   program.add_option("--batch", options.batch, "products of a call, each behind the one before it in memory")
       ->check(CLI::PositiveNumber);
+  program.add_option("--prepared", options.prepared, "sides that are prepared once, beside the call that splits them")
+      ->check(CLI::IsMember({"A", "B", "AB"}));
   program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000000));
   program.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power")
       ->check(between(0, 3600));

@@ -36,6 +36,7 @@ struct GemmOptions {
   std::string op = "nn";
   std::vector<double> phis = {0.5};
   std::int64_t batch = 1;
+  std::string prepared;  ///< A, B or AB: the sides that are prepared, beside the call that splits them; "" none
   int repeats = 7;
   double sustained = 0;
   bool checks = true;

@@ -70,7 +70,7 @@ HopperForm tile_for(const ProductDesc& d) {
   };
   if (line_bytes(d) < kFewBytes || d.m <= 128)
     return first_accepted(HopperForm::kPingPong128x128Permuted, HopperForm::kPingPong128x128);
-  if (line_bytes(d) < kCachedBytes)
+  if (line_bytes(d) < kCachedBytes || d.n <= 256)  // likewise of 192x256
     return first_accepted(HopperForm::kCooperative256x128Permuted, HopperForm::kCooperative256x128);
   return first_accepted(HopperForm::kCooperative192x256, HopperForm::kCooperative256x128);
 }

@@ -164,8 +164,15 @@ Status validate(const plan::Plan& plan) {
   return seconds(effort.stage) - seconds(0) + elements * parts * kSplitBytes / kSplitBytesPerSecond;
 }
 
-DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, std::int64_t lines, std::int64_t made) {
+/// Rows of planes, which begin on 128 bytes.
+std::int8_t* carve_planes(base::Carver& carver, std::int64_t rows, std::int64_t row_bytes) {
   constexpr std::int64_t kSlack = product::kEcBlockBytes - static_cast<std::int64_t>(base::Carver::kAlignment);
+  const bool is_aligned = carver.mark() % product::kEcBlockBytes == 0;
+  if (!is_aligned) static_cast<void>(carver.take<std::int8_t>(kSlack));
+  return carver.take<std::int8_t>(rows, row_bytes);
+}
+
+DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, std::int64_t lines, std::int64_t made) {
   std::int64_t row_bytes = 0;
   for (int s = 0; s < ec_of(plan).numerics.num_rungs; ++s) {
     row_bytes =
@@ -173,10 +180,7 @@ DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, st
                                                    plan::num_terms(plan.shape)));
   }
   DeviceEcLineBuffers buffers;
-  const std::size_t before = carver.mark();
-  const bool is_aligned = before % product::kEcBlockBytes == 0;
-  if (!is_aligned) static_cast<void>(carver.take<std::int8_t>(kSlack));
-  buffers.planes = carver.take<std::int8_t>(made, row_bytes);
+  buffers.planes = carve_planes(carver, made, row_bytes);
   buffers.scales = carver.take<std::int32_t>(made);
   buffers.stats = carver.take<num::LineStats>(lines);
   return buffers;
@@ -211,9 +215,29 @@ DeviceEcBuffers carve_device_ec(base::Carver& carver, const plan::Plan& plan, bo
   const std::int64_t b_lines = is_transposed ? plan.shape.m : plan.shape.n;
   buffers.reports = carver.take<product::EcReport>(product::ec_most_reports(forms(plan) * a_lines, b_lines));
   buffers.profiles = carver.take<num::EcProfiles>(1);
+  buffers.made_product = carver.take<std::int32_t>(1);
   buffers.a = carve_lines(carver, plan, a_lines, forms(plan) * a_lines);
   buffers.b = carve_lines(carver, plan, b_lines, b_lines);
   return buffers;
+}
+
+DeviceEcPrepared carve_device_ec_prepared(base::Carver& carver, const plan::Plan& plan, std::int64_t num_lines) {
+  const std::int64_t row_bytes =
+      product::ec_line_bytes(ec_format(ec_of(plan).numerics.rungs[0]), plan::num_terms(plan.shape));
+  DeviceEcPrepared kept;
+  const auto carve = [&](std::int64_t made) -> DeviceEcPrepared::Split {
+    DeviceEcPrepared::Split split;
+    split.planes = carve_planes(carver, made, row_bytes);
+    split.scales = carver.take<std::int32_t>(made);
+    split.reports = carver.take<product::EcReport>(product::ec_most_reports(made, 0));
+    return split;
+  };
+  kept.as[0] = carve(forms(plan) * num_lines);
+  kept.as[1] = kept.as[0];
+  kept.as[1].is_swapped = true;
+  if (is_complex(plan.shape.scalar)) kept.as[1] = carve(num_lines);
+  kept.stats = carver.take<num::LineStats>(num_lines);
+  return kept;
 }
 
 product::FloatProductDesc device_ec_product(const plan::Plan& plan, const EcRung& rung, bool is_transposed) {

@@ -28,12 +28,29 @@ struct DeviceEcBuffers {
   device::DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   product::EcReport* reports = nullptr;
   num::EcProfiles* profiles = nullptr;
+  std::int32_t* made_product = nullptr;  ///< [1], of calls with prepared operands: EcDecision::made_product
   DeviceEcLineBuffers a;
   DeviceEcLineBuffers b;
 };
 
 /// Carves the buffers of a call. @param is_transposed the kernels' a is the columns of op(B)
 [[nodiscard]] DeviceEcBuffers carve_device_ec(base::Carver& carver, const plan::Plan& plan, bool is_transposed);
+
+/// What is kept of a prepared operand, of the first rung. A complex operand is split twice: as the kernels' a and as
+/// their b, for the layout of C decides which it is.
+struct DeviceEcPrepared {
+  struct Split {
+    std::int8_t* planes = nullptr;  ///< [lines that are made][row stride]; begins on 128 bytes
+    std::int32_t* scales = nullptr;
+    product::EcReport* reports = nullptr;
+    bool is_swapped = false;  ///< the reports are of the other role
+  };
+  Split as[2];                      ///< a, b
+  num::LineStats* stats = nullptr;  ///< [lines]
+};
+/// Carves what is kept of an operand of so many lines.
+[[nodiscard]] DeviceEcPrepared carve_device_ec_prepared(base::Carver& carver, const plan::Plan& plan,
+                                                        std::int64_t num_lines);
 
 /// The format and promotion of a rung.
 [[nodiscard]] product::EcFormat ec_format(const EcRung& rung);

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <complex>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -19,6 +21,7 @@
 #include "schemes/ec/device_plan.hpp"
 #include "schemes/ec/device_planes_plan.hpp"
 #include "schemes/ec/device_planes_run.hpp"
+#include "schemes/ec/device_prepare.hpp"
 #include "schemes/ec/device_profile.hpp"
 #include "schemes/ec/device_split.hpp"
 
@@ -42,10 +45,17 @@ class EcCall {
     buffers_.state = state;
     rows_ = problem::lines_of(Side::kA, problem.a);
     columns_ = problem::lines_of(Side::kB, problem.b);
+    for (const Side side : {Side::kA, Side::kB}) {
+      const device::Prepared* const prepared = problem.prepared(side);
+      if (prepared == nullptr) continue;
+      base::Carver kept(const_cast<std::byte*>(prepared->memory));  // only read
+      kept_[role_of(side)] = carve_device_ec_prepared(kept, plan, prepared->num_lines);
+    }
   }
 
   Status run() {
     int num_reports = 0;
+    if (has_kept()) KIZAMI_RETURN_IF_ERROR(adopt(num_reports));
     KIZAMI_RETURN_IF_ERROR(split(num_reports));
     KIZAMI_RETURN_IF_ERROR(decide(num_reports));
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
@@ -57,6 +67,10 @@ class EcCall {
   }
 
  private:
+  /// Whether a side is the kernels' a (0) or b (1).
+  [[nodiscard]] std::size_t role_of(Side side) const { return (side == Side::kA) != is_transposed_ ? 0 : 1; }
+  [[nodiscard]] bool has_kept() const { return kept_[0] || kept_[1]; }
+
   [[nodiscard]] std::int64_t row_stride(int stage) const {
     return product::ec_line_bytes(ec_format(ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage)]),
                                   plan::num_terms(plan_.shape));
@@ -71,6 +85,33 @@ class EcCall {
     return {is_transposed_ ? rows_ : columns_, buffers.planes, row_stride(stage), buffers.scales, buffers.stats};
   }
 
+  /// The planes of the first stage that are multiplied: those that are kept of a prepared operand.
+  [[nodiscard]] DeviceEcSplit<T> first_a() const {
+    DeviceEcSplit<T> split = a(0);
+    if (kept_[0]) split.planes = kept_[0]->as[0].planes;
+    return split;
+  }
+  [[nodiscard]] DeviceEcSplit<T> first_b() const {
+    DeviceEcSplit<T> split = b(0);
+    if (kept_[1]) split.planes = kept_[1]->as[1].planes;
+    return split;
+  }
+
+  /// Scales and reports of prepared operands.
+  Status adopt(int& num_reports) {
+    const auto take = [&](std::size_t role, Side side, const DeviceEcLineBuffers& to, std::int64_t made) -> EcAdoption {
+      if (!kept_[role]) return {};
+      const int count = problem_.prepared(side)->num_reports[role];
+      product::EcReport* const reports = buffers_.reports + num_reports;
+      num_reports += count;
+      return {&kept_[role]->as[role], made, to.scales, count, reports};
+    };
+    const product::FloatProductDesc desc = device_ec_product(plan_, ec_of(plan_).numerics.rungs[0], is_transposed_);
+    const EcAdoption of_a = take(0, is_transposed_ ? Side::kB : Side::kA, buffers_.a, desc.m);
+    const EcAdoption of_b = take(1, is_transposed_ ? Side::kA : Side::kB, buffers_.b, desc.n);
+    return adopt_prepared(of_a, of_b, kept_[0] && kept_[1] ? profiles() : nullptr, queue_);
+  }
+
   /// Of calls whose lines may be looked at again; else null.
   [[nodiscard]] num::EcProfiles* profiles() const {
     return ec_of(plan_).numerics.takes_profiles ? buffers_.profiles : nullptr;
@@ -80,11 +121,15 @@ class EcCall {
   Status split(int& num_reports) {
     const base::PhaseRange phase(base::Phase::kSplit);
     const EcNumerics& ec = ec_of(plan_).numerics;
-    KIZAMI_RETURN_IF_ERROR(device_ec_split<T>(a(0), b(0), ec_format(ec.rungs[0]),
-                                              {ec.limits, buffers_.reports, profiles()}, problem_.alpha, num_sms_,
-                                              num_reports, queue_));
+    if (!kept_[0] || !kept_[1]) {
+      int made = 0;
+      KIZAMI_RETURN_IF_ERROR(device_ec_split<T>(
+          kept_[0] ? DeviceEcSplit<T>{} : a(0), kept_[1] ? DeviceEcSplit<T>{} : b(0), ec_format(ec.rungs[0]),
+          {ec.limits, buffers_.reports + num_reports, profiles()}, problem_.alpha, num_sms_, made, queue_));
+      num_reports += made;
+    }
     if (profiles() == nullptr) return {};
-    return device_ec_profile<T>({buffers_.reports, num_reports, ec.profile_limit, profiles()}, a(0), b(0),
+    return device_ec_profile<T>({buffers_.reports, num_reports, ec.profile_limit, profiles()}, first_a(), first_b(),
                                 problem_.alpha, num_sms_, queue_);
   }
 
@@ -103,6 +148,7 @@ class EcCall {
     decision.is_transposed = is_transposed_;
     decision.num_pairs = plan_.shape.m * plan_.shape.n;
     decision.state = buffers_.state;
+    if (has_kept()) decision.made_product = buffers_.made_product;
     const int last = ec.num_rungs - 1;
     return device_ec_decide<T>(decision, a(last), b(last), problem_.alpha, num_sms_, queue_);
   }
@@ -121,7 +167,8 @@ class EcCall {
     return {};
   }
 
-  /// One launch for both stages: the product of the planes that the decision says are there.
+  /// One launch for both stages: the product of the planes that the decision says are there. With prepared operands two,
+  /// for kept planes are not where those of the second stage are; the one that is not wanted ends at once.
   Status multiply() {
     const base::PhaseRange phase(base::Phase::kProduct);
     const EcNumerics& ec = ec_of(plan_).numerics;
@@ -136,9 +183,9 @@ class EcCall {
     };
     product::EcProduct p;
     p.format = ec_format(first);
-    p.a = operand(a(0), desc.m);
-    p.b = operand(b(0), desc.n);
-    if (ec.num_rungs == 2) p.second = {ec_format(ec.rungs[1]), row_stride(1), row_stride(1)};
+    p.a = operand(first_a(), desc.m);
+    p.b = operand(first_b(), desc.n);
+    if (ec.num_rungs == 2 && !has_kept()) p.second = {ec_format(ec.rungs[1]), row_stride(1), row_stride(1)};
     p.c = reinterpret_cast<float*>(problem_.c.data);
     p.c_row_stride = std::max<std::int64_t>(is_transposed_ ? problem_.c.col_stride : problem_.c.row_stride, 1);
     p.c_col_stride = is_transposed_ ? problem_.c.row_stride : problem_.c.col_stride;
@@ -153,15 +200,27 @@ class EcCall {
       p.beta = problem_.beta;
     }
     p.decision = &buffers_.state->ec_product;
-    return device::writes_c(ec_of(plan_).device_engine->run(p, ec_promotion(first), plan_.schedule.facts, queue_));
+    const auto launch = [&] {
+      return device::writes_c(ec_of(plan_).device_engine->run(p, ec_promotion(first), plan_.schedule.facts, queue_));
+    };
+    KIZAMI_RETURN_IF_ERROR(launch());
+    if (ec.num_rungs < 2 || !has_kept()) return {};
+    p.a = operand(a(0), desc.m);
+    p.b = operand(b(0), desc.n);
+    p.second = {ec_format(ec.rungs[1]), row_stride(1), row_stride(1)};
+    p.decision = buffers_.made_product;
+    return launch();
   }
 
   [[nodiscard]] fp64::DeviceCall<T> exceptions() const {
     fp64::DeviceCall<T> call;
     call.a = rows_;
     call.b = columns_;
-    call.a_stats = is_transposed_ ? buffers_.b.stats : buffers_.a.stats;
-    call.b_stats = is_transposed_ ? buffers_.a.stats : buffers_.b.stats;
+    const auto stats = [&](std::size_t role) {
+      return kept_[role] ? kept_[role]->stats : role == 0 ? buffers_.a.stats : buffers_.b.stats;
+    };
+    call.a_stats = stats(role_of(Side::kA));
+    call.b_stats = stats(role_of(Side::kB));
     call.summation = ec_of(plan_).fp64_summation;
     call.alpha = problem_.alpha;
     call.beta = problem_.beta;
@@ -180,6 +239,7 @@ class EcCall {
   DeviceEcBuffers buffers_;
   problem::Lines<T> rows_;
   problem::Lines<T> columns_;
+  std::optional<DeviceEcPrepared> kept_[2];  ///< of the kernels' a and b
 };
 
 }  // namespace

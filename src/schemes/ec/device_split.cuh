@@ -85,6 +85,7 @@ __device__ void write_state(const EcDecision& decision, const Decided& decided, 
   fresh.nonfinite_rows = decision.is_transposed ? decided.b_nonfinite : decided.a_nonfinite;
   fresh.nonfinite_cols = decision.is_transposed ? decided.a_nonfinite : decided.b_nonfinite;
   device::write_state(decision.state, fresh);
+  if (decision.made_product != nullptr) *decision.made_product = fresh.ec_product == 1 ? 1 : -1;
 }
 
 template <class T, EcFormat kFormat, int kHeldUnits>

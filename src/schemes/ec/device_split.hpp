@@ -46,6 +46,7 @@ struct EcObservation {
 /// Splits the lines of both operands, to the bit as ec_split_line().
 /// Elements are read from memory once where they fit on chip: 8192 terms of lines that are contiguous, 4096 of lines
 /// that are not. What is beyond is read twice, mostly from L2.
+/// An operand without lines is left out: it is kept.
 /// @param  num_reports how many of observation.reports will be written
 /// @range  one of the strides of each operand's lines should be 1, for speed
 /// @status kInternal with CUDA's words
@@ -67,6 +68,9 @@ struct EcDecision {
   bool is_transposed = false;  ///< operand a is the columns of op(B)
   std::int64_t num_pairs = 0;  ///< elements of C
   device::DeviceState* state = nullptr;
+  /// Of a call with kept planes, whose other planes are multiplied by a launch of their own: 1 where they are of the
+  /// second stage and wanted, else -1. Null: of one without
+  std::int32_t* made_product = nullptr;
 };
 
 /// Chooses the first stage whose range holds the operands, and makes its planes if it is the second: *decision.state

@@ -94,6 +94,15 @@ void EcStage::add_numerics(const plan::Plan& plan, plan::Stages behind, plan::Nu
   }
 }
 
+bool EcStage::add_preparation(plan::NumericsHash& hash) const {
+  if (device_engine == nullptr) return false;
+  hash.add(static_cast<std::uint64_t>(Scheme::kEc));
+  hash.add(static_cast<std::uint64_t>(numerics.rungs[0].recipe.type));
+  hash.add(std::bit_cast<std::uint32_t>(numerics.limits.fine));  // what reports are made of
+  hash.add(std::bit_cast<std::uint32_t>(numerics.limits.dense));
+  return true;
+}
+
 void EcStage::book_engine_bytes(const plan::Plan& plan) {
   engine_bytes.reset();
   base::Carver counter;

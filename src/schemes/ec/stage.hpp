@@ -27,6 +27,7 @@ struct EcStage final : plan::StageOf<EcStage, Scheme::kEc> {
 
   [[nodiscard]] std::string_view engine_name() const override;
   void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;
+  bool add_preparation(plan::NumericsHash& hash) const override;
   void book_engine_bytes(const plan::Plan& plan) override;
   [[nodiscard]] double seconds_beyond(const plan::Plan& plan, const Effort& effort) const override;
   void explain(const plan::Plan& plan, plan::Stages behind, const plan::TakeFact& fact) const override;

@@ -113,6 +113,7 @@ DeviceBuffers carve_device(base::Carver& carver, const plan::Plan& plan) {
   if (plan::is_empty(plan.shape)) return buffers;
   buffers.a = carve_lines(carver, plan.shape.m, plan);
   buffers.b = carve_lines(carver, plan.shape.n, plan);
+  buffers.counts = carver.take<PlaneCounts>(1);
   const bool has_rungs = ozaki2_of(plan).ladder.num_rungs > 0;
   // Planes made before the certificate live beside what it needs; others share its memory.
   const bool is_single_pass = splits_in_one_pass(plan);
@@ -134,20 +135,47 @@ DeviceBuffers carve_device(base::Carver& carver, const plan::Plan& plan) {
   return buffers;
 }
 
+DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Plan& plan, Side side,
+                                            std::int64_t num_lines) {
+  const Ozaki2Stage& stage = ozaki2_of(plan);
+  const std::int64_t rows = round_up(num_lines, device::kDeviceLinePad);
+  DevicePreparedBuffers kept;
+  kept.state = carver.take<device::DeviceState>(1);
+  kept.lines.stats = carver.take<num::LineStats>(num_lines);
+  kept.lines.scales = carver.take<std::int32_t>(num_lines);
+  if (stage.has_certificate) {
+    if (prepares_in_one_pass(plan)) kept.lines.weights = carver.take<num::RungWeight>(rows);
+    const std::int64_t row_stride = certify::sampled_rows(certificate_plan(plan), stage.ladder).row_stride;
+    kept.digits = {carver.take<std::int8_t>(rows, row_stride), nullptr, num::sample_stride(plan::num_terms(plan.shape)),
+                   row_stride};
+    if (side == Side::kB && is_complex(plan.shape.scalar))
+      kept.digits.swapped = carver.take<std::int8_t>(rows, row_stride);
+  }
+  const int planes = num::num_planes(plan::ring_of(plan.shape.scalar), stage.ladder.rungs[0].num_moduli);
+  kept.planes.row_stride = round_up(plan.shape.k, device::kDeviceInnerPad);
+  kept.planes.plane_stride = plane_stride(rows, kept.planes.row_stride);
+  kept.planes.data = carver.take<std::int8_t>(planes, kept.planes.plane_stride);
+  return kept;
+}
+
+bool prepares_in_one_pass(const plan::Plan& plan) {
+  return plan.shape.k <= device::kMaxSinglePassLength &&
+         ozaki2_of(plan).ladder.rungs[0].norm_limit < device::kMaxSinglePassNorm;
+}
+
 bool has_device_phases(const plan::Plan& plan) {
   return plan.shape.scalar == Scalar::kF64 && product::device_phases_of(ozaki2_of(plan).engine) != nullptr;
 }
 
 bool splits_in_one_pass(const plan::Plan& plan) {
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
-  if (ladder.num_rungs == 0 || plan::is_empty(plan.shape) || plan.shape.k > device::kMaxSinglePassLength) return false;
+  if (ladder.num_rungs == 0 || plan::is_empty(plan.shape) || !prepares_in_one_pass(plan)) return false;
   if (has_device_phases(plan)) return false;
   const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const plan::Chunk& certificate = ozaki2_of(plan).certificate;
   const auto is_whole = [&](const plan::Chunk& part) { return part.mc >= plan.shape.m && part.nc >= plan.shape.n; };
   if (!is_whole(chunk) || chunk.kc < plan.shape.k) return false;
-  if (ozaki2_of(plan).has_certificate && !is_whole(certificate)) return false;
-  return ladder.rungs[0].norm_limit < device::kMaxSinglePassNorm;
+  return !ozaki2_of(plan).has_certificate || is_whole(certificate);
 }
 
 bool compares_in_product(const plan::Plan& plan) {

@@ -11,6 +11,7 @@
 #include "device/padding.hpp"
 #include "device/state.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::ozaki2 {
@@ -37,6 +38,7 @@ struct DeviceBuffers {
   device::DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   device::DeviceLineBuffers a;
   device::DeviceLineBuffers b;
+  PlaneCounts* counts = nullptr;         ///< [1], of calls with prepared operands
   device::Pair* repairs = nullptr;       ///< [m n >> num::kMostRepairShift]
   std::uint32_t* repair_bits = nullptr;  ///< [n][ceil(m / 32)]
   certify::SampledBuffers sampled;       ///< sampled, second look and main share memory: never alive together, but for
@@ -44,6 +46,21 @@ struct DeviceBuffers {
   DeviceMainBuffers main;
   DevicePhaseBuffers phases;
 };
+
+/// What is kept of a prepared operand: all that the lowest rung and its certificate read of it.
+struct DevicePreparedBuffers {
+  /// Of the preparation, a call of its own. Counts lines with NaN or Inf as rows, whatever the side.
+  device::DeviceState* state = nullptr;
+  device::DeviceLineBuffers lines;  ///< statistics, scales, and weights if a split in one pass made them
+  certify::DeviceDigits digits;     ///< sampled; null without certificate
+  DevicePlanes planes;              ///< of the lowest rung, whole lines, rows up to the next multiple of kDeviceLinePad
+};
+
+/// Carves what is kept of an operand of so many lines.
+[[nodiscard]] DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Plan& plan, Side side,
+                                                          std::int64_t num_lines);
+/// Whether one pass prepares an operand.
+[[nodiscard]] bool prepares_in_one_pass(const plan::Plan& plan);
 
 /// Whether the engine brings bodies of its own for split and reconstruction: statistics are then gathered apart from
 /// the split.

@@ -40,6 +40,7 @@ constexpr int kSharedBytes = kElementBytes<T> +
 template <class T>
 struct Task {
   DeviceOperand<T> operand;  ///< lines end where the chunk does
+  bool is_kept;              ///< as in KeptPlanes
   bool is_across;
   std::uint32_t pieces;      ///< of a line
   std::uint32_t num_panels;  ///< in all
@@ -52,6 +53,7 @@ struct Work {
   num::Ladder ladder;
   const device::DeviceState* state;
   bool has_first_rung;
+  PlaneCounts* counts;
 };
 
 /// Where a panel lies.
@@ -188,8 +190,13 @@ class Panel {
   const std::int32_t* inner_shift_ = nullptr;
 };
 
+[[nodiscard]] __device__ bool is_lowest_as_given(const num::Selection& selection) {
+  return (selection.rung == 0) & !selection.equilibrated;
+}
+
 template <class T>
-[[nodiscard]] __device__ bool is_done(const Task<T>& task) {
+[[nodiscard]] __device__ bool is_done(const Task<T>& task, const num::Selection& selection) {
+  if (task.is_kept && is_lowest_as_given(selection)) return true;
   return task.operand.done != nullptr && *task.operand.done != 0;
 }
 
@@ -201,8 +208,8 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   __shared__ __align__(16) num::LineStats stats[device::Panel<T>::kLines];
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
   const std::uint32_t of_first = work.tasks[0].num_panels;
-  const std::uint32_t end = is_done(work.tasks[1]) ? of_first : of_first + work.tasks[1].num_panels;
-  std::uint32_t number = (is_done(work.tasks[0]) ? of_first : 0) + blockIdx.x;
+  const std::uint32_t end = is_done(work.tasks[1], selection) ? of_first : of_first + work.tasks[1].num_panels;
+  std::uint32_t number = (is_done(work.tasks[0], selection) ? of_first : 0) + blockIdx.x;
   if (number >= end) return;
   const Room<T> room{memory, memory + kElementBytes<T>, stats};
   load(work, selection, place_of(work, number), room);
@@ -236,6 +243,10 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
   base::follow_previous_kernel();
   const num::Selection selection = work.state->selection;
   const bool is_scaling_only = work.state->is_scaling_only != 0;
+  if (work.counts != nullptr && blockIdx.x == 0 && threadIdx.x == 0) {
+    const std::int32_t count = work.state->num_products;
+    *work.counts = is_lowest_as_given(selection) ? PlaneCounts{count, 0} : PlaneCounts{0, count};
+  }
   const bool has_first_rung = work.has_first_rung & (work.state->look != device::Look::kBlocksFirst);
   const bool is_there = has_first_rung & (selection.rung == work.state->first_rung) & !selection.equilibrated;
   if ((selection.rung < 0) | is_scaling_only | is_there) return;
@@ -254,13 +265,14 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
                              const num::Ladder& ladder, const device::DeviceState* state, bool has_first_rung,
-                             int num_sms, product::Queue queue) {
+                             int num_sms, product::Queue queue, const KeptPlanes& kept) {
   using P = device::Panel<T>;
-  Work<T> work{{}, first, ladder, state, has_first_rung};
+  Work<T> work{{}, first, ladder, state, has_first_rung, kept.counts};
   unsigned panels = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     Task<T>& task = work.tasks[i];
     task.operand = operands[i];
+    task.is_kept = kept.are_kept[i];
     task.operand.lines.length = first + length;
     task.is_across = device::lies_across(operands[i].lines);
     task.pieces = static_cast<std::uint32_t>(base::ceil_div(operands[i].planes.row_stride, std::int64_t{kLength}));
@@ -281,9 +293,10 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
   return words <= 3 ? start(split_residues<T, 3>) : start(split_residues<T, kMostWords>);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                             \
-  template Status device_residue_planes<T>(std::span<const DeviceOperand<T>>, std::int64_t, std::int64_t, \
-                                           const num::Ladder&, const device::DeviceState*, bool, int, product::Queue)
+#define KIZAMI_INSTANTIATE(T)                                                                                         \
+  template Status device_residue_planes<T>(std::span<const DeviceOperand<T>>, std::int64_t, std::int64_t,             \
+                                           const num::Ladder&, const device::DeviceState*, bool, int, product::Queue, \
+                                           const KeptPlanes&)
 
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE

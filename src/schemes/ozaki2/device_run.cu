@@ -5,6 +5,7 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -29,6 +30,7 @@
 #include "schemes/ozaki2/device_looks.hpp"
 #include "schemes/ozaki2/device_own_phases.hpp"
 #include "schemes/ozaki2/device_part.hpp"
+#include "schemes/ozaki2/device_prepare.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/device_strassen.hpp"
 
@@ -46,6 +48,7 @@ struct Operand {
   device::DeviceLineBuffers buffers;
   std::int64_t loaded_line = -1;  ///< of the residue planes that are there
   std::int64_t loaded_inner = -1;
+  std::optional<DevicePreparedBuffers> kept = std::nullopt;  ///< of a prepared one
 };
 
 /// One call: the phases in order, each a member that enqueues what it does.
@@ -75,13 +78,17 @@ class Ozaki2Call {
     }
     a_ = {problem::lines_of(Side::kA, problem.a), buffers_.a};
     b_ = {problem::lines_of(Side::kB, problem.b), buffers_.b};
+    take(Side::kA, a_);
+    take(Side::kB, b_);
   }
 
   Status run() {
-    const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
+    // Samples are kept of prepared operands, no blocks.
+    const NextLook next = has_kept() ? NextLook{} : problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
     may_sample_ = next.look.value_or(device::Look::kSample) == device::Look::kSample;
     may_block_ = next.look ? !may_sample_ : has_scout(plan_);
-    takes_strassen_ = stage_.takes_strassen && may_sample_ && next.first_rung == 0 && problem_.part.is_all();
+    takes_strassen_ =
+        stage_.takes_strassen && may_sample_ && next.first_rung == 0 && problem_.part.is_all() && !has_kept();
     KIZAMI_RETURN_IF_ERROR(begin(next));
     if (stage_.has_certificate) {
       const base::PhaseRange phase(base::Phase::kCertificate);
@@ -125,6 +132,22 @@ class Ozaki2Call {
   [[nodiscard]] BlockShifts shifts() const { return {a_.buffers.inner_shift, b_.buffers.inner_shift}; }
 
  private:
+  /// What is kept of a prepared operand stands in for what the call would make of it, as far as nothing is written
+  /// there.
+  void take(Side side, Operand<T>& operand) {
+    const device::Prepared* const prepared = problem_.prepared(side);
+    if (prepared == nullptr) return;
+    base::Carver carver(const_cast<std::byte*>(prepared->memory));  // only read
+    const DevicePreparedBuffers& kept =
+        operand.kept.emplace(carve_device_prepared(carver, plan_, side, operand.lines.num_lines));
+    operand.buffers.stats = kept.lines.stats;
+    if (operand.buffers.weights != nullptr) operand.buffers.weights = kept.lines.weights;
+    if (!stage_.has_certificate || !certifier().has_one_digit_chunk()) return;
+    (side == Side::kA ? buffers_.sampled.a_digits : buffers_.sampled.b_digits) = kept.digits.digits;
+    if (side == Side::kB) buffers_.sampled.b_swapped = kept.digits.swapped;
+  }
+  [[nodiscard]] bool has_kept() const { return a_.kept || b_.kept; }
+
   /// State, statistics, and what the split makes before a rung is known.
   Status begin(const NextLook& next) {
     const num::Ladder& ladder = stage_.ladder;
@@ -132,13 +155,22 @@ class Ozaki2Call {
     has_digits_ = next.look && *next.look != device::Look::kSample;
     may_want_gain_ = next.look == device::Look::kBlocksFirst || first_rung_ > num::kEquilibrationCost;
     if (next.note.word != nullptr) learned_ = {next.note, state(), 1};
-    if (has_scout(plan_) && !next.look) {
+    if (has_scout(plan_) && !next.look && !has_kept()) {
       KIZAMI_RETURN_IF_ERROR(certify::begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
                                                             ladder.rungs[0].allowance, queue_));
     } else {
       KIZAMI_RETURN_IF_ERROR(certify::begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
                                                   ladder.num_rungs == 0 ? -1 : 0, queue_, /*is_sliced=*/false,
                                                   next.look.value_or(device::Look::kSample), first_rung_));
+    }
+    if (has_kept()) {
+      if (!stage_.has_certificate) stays_lowest_ = true;
+      const auto adoption = [](const Operand<T>& x, std::int32_t* scales, std::uint64_t* nonfinite) {
+        return x.kept ? Adoption{&*x.kept, x.lines.num_lines, scales, nonfinite} : Adoption{};
+      };
+      KIZAMI_RETURN_IF_ERROR(adopt_prepared(adoption(a_, buffers_.a.scales, &state()->nonfinite_rows),
+                                            adoption(b_, buffers_.b.scales, &state()->nonfinite_cols), state(),
+                                            queue_));
     }
     return gather();
   }
@@ -176,6 +208,8 @@ class Ozaki2Call {
                                           .repair_capacity = repair_capacity_,
                                           .repair_bits = buffers_.repair_bits,
                                           .has_digits = has_digits_,
+                                          .has_a_samples = a_.kept.has_value(),
+                                          .has_b_samples = b_.kept.has_value(),
                                           .may_want_gain = may_want_gain_,
                                           .is_symmetric = !problem_.part.is_all() && has_same_lines(problem_),
                                           .state = state(),
@@ -193,8 +227,9 @@ class Ozaki2Call {
   }
 
   /// Statistics of both operands, with the sampled digits if they all fit, and with the planes of the lowest rung if
-  /// the plan says so.
+  /// the plan says so. Of a prepared one all that is there.
   Status gather() {
+    if (a_.kept && b_.kept) return {};
     const base::PhaseRange phase(base::Phase::kStatistics);
     const auto digits = [&](Side side) {
       return stage_.has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
@@ -212,14 +247,21 @@ class Ozaki2Call {
           if (!may_block_) return {};
         }
       }
-      return device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
-                                   {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols}, ladder(),
-                                   first_rung_, buffers_.second_look, takes_strassen_, state(), queue_, is_split_once_);
+      const auto of = [&](const Operand<T>& x, Side side, std::uint64_t* nonfinite) {
+        SinglePassOperand<T> operand{whole_operand(x, side), digits(side), nonfinite};
+        if (x.kept) operand.operand.lines.num_lines = 0;
+        return operand;
+      };
+      return device_single_pass<T>(of(a_, Side::kA, &state()->nonfinite_rows),
+                                   of(b_, Side::kB, &state()->nonfinite_cols), ladder(), first_rung_,
+                                   buffers_.second_look, takes_strassen_, state(), queue_, is_split_once_);
     }
-    KIZAMI_RETURN_IF_ERROR(certify::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
-                                                      &state()->nonfinite_rows, state(), num_sms_, queue_));
-    return certify::device_statistics(b_.lines, b_.buffers.stats, digits(Side::kB), &state()->nonfinite_cols, state(),
-                                      num_sms_, queue_);
+    const auto gather_one = [&](const Operand<T>& x, Side side, std::uint64_t* nonfinite) -> Status {
+      if (x.kept) return {};
+      return certify::device_statistics(x.lines, x.buffers.stats, digits(side), nonfinite, state(), num_sms_, queue_);
+    };
+    KIZAMI_RETURN_IF_ERROR(gather_one(a_, Side::kA, &state()->nonfinite_rows));
+    return gather_one(b_, Side::kB, &state()->nonfinite_cols);
   }
 
   /// The rung that the certificate has chosen, and the refusals that only the elements justify.
@@ -227,6 +269,7 @@ class Ozaki2Call {
     device::DeviceState seen;
     KIZAMI_RETURN_IF_ERROR(device::wait_for_state(state(), queue_, seen));
     rung = seen.selection.rung;
+    stays_lowest_ = rung == 0 && !seen.selection.equilibrated;
     if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(device::reject_nonfinite(seen));
     if ((rung < 0 || seen.selection.num_repaired > 0) && !stage_.has_fp64) {
       return {StatusCode::kAccuracyUnreachable,
@@ -236,37 +279,107 @@ class Ozaki2Call {
     return {};
   }
 
+  /// Where the planes of prepared operands are when they are multiplied.
+  enum class Source : std::uint8_t {
+    kMade,   ///< in the workspace: nothing is prepared, the rung is another one, or they are copied there
+    kKept,   ///< in their own memory
+    kEither  ///< the device knows: a product of each, of which one finds no planes
+  };
+  [[nodiscard]] Source source() const {
+    if (!has_kept()) return Source::kMade;
+    if (stays_lowest_) return *stays_lowest_ ? Source::kKept : Source::kMade;
+    return stage_.engine->reads_num_products() ? Source::kEither : Source::kMade;
+  }
+
   /// Residue planes of lines [i, i + num_i) of A and [j, j + num_j) of B over elements [h, h + length), unless they are
   /// there.
   Status load_planes(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, std::int64_t h,
                      std::int64_t length, const DevicePlanes& a_planes, const DevicePlanes& b_planes) {
     const base::PhaseRange phase(base::Phase::kSplit);
     std::array<DeviceOperand<T>, 2> wanted;
+    KeptPlanes kept;
     std::size_t count = 0;
     const auto want = [&](Operand<T>& operand, std::int64_t first, std::int64_t lines, const DevicePlanes& planes) {
       if (operand.loaded_line == first && operand.loaded_inner == h) return;
       operand.loaded_line = first;
       operand.loaded_inner = h;
+      if (operand.kept && source() == Source::kKept) return;
+      kept.are_kept[count] = operand.kept.has_value();
       wanted[count++] = {operand.lines.subset(first, lines), operand.buffers.from(first), planes};
     };
     want(a_, i, num_i, a_planes);
     if (!is_split_once_ || is_conjugate_) want(b_, j, num_j, b_planes);
     if constexpr (std::is_same_v<T, double>) {
       if (has_device_phases(plan_)) {
-        for (DeviceOperand<T>& operand : std::span(wanted).first(count)) {
-          const Side side = operand.planes.data == a_planes.data ? Side::kA : Side::kB;
-          KIZAMI_RETURN_IF_ERROR(own_phases().split(side, h, length, operand));
+        for (std::size_t x = 0; x < count; ++x) {
+          if (kept.are_kept[x]) continue;
+          const Side side = wanted[x].planes.data == a_planes.data ? Side::kA : Side::kB;
+          KIZAMI_RETURN_IF_ERROR(own_phases().split(side, h, length, wanted[x]));
         }
       }
     }
+    if (source() == Source::kEither) kept.counts = buffers_.counts;
     const auto make = [&](std::span<const DeviceOperand<T>> operands, bool has_first_rung) {
-      return device_residue_planes<T>(operands, h, length, ladder(), state(), has_first_rung, num_sms_, queue_);
+      return device_residue_planes<T>(operands, h, length, ladder(), state(), has_first_rung, num_sms_, queue_, kept);
     };
     if (is_conjugate_ && count == 2 && num_planes(first_rung_) > kSwappedPlanes) {  // the one pass has made none of B
       KIZAMI_RETURN_IF_ERROR(make({&wanted[1], 1}, false));
       count = 1;
     }
-    return make(std::span(wanted).first(count), splits_in_one_pass(plan_));
+    KIZAMI_RETURN_IF_ERROR(make(std::span(wanted).first(count), splits_in_one_pass(plan_)));
+    if (kept.counts != nullptr || stays_lowest_) return {};
+    for (std::size_t x = 0; x < count; ++x) {  // the host does not know which they are
+      if (!kept.are_kept[x]) continue;
+      const bool is_a = wanted[x].planes.data == a_planes.data;
+      const DevicePlanes& to = wanted[x].planes;
+      KIZAMI_RETURN_IF_ERROR(copy_kept_planes(
+          (is_a ? a_ : b_).kept->planes, is_a ? i : j, round_up(wanted[x].lines.num_lines, kReadRows), h,
+          std::min(to.row_stride, round_up(length, product::kPadBytes)), num_planes(0), to, state(), num_sms_, queue_));
+    }
+    return {};
+  }
+
+  /// The product of a chunk, of planes wherever they are: of all of a block of C or of its part.
+  /// @param desc   as if the call had made them
+  /// @param count  planes that are made, in device memory
+  Status multiply_planes(const product::ProductDesc& desc, std::int64_t i, std::int64_t j, std::int64_t h,
+                         const std::int32_t* count) {
+    const DeviceMainBuffers& main = buffers_.main;
+    const product::DeviceFacts& facts = plan_.schedule.facts;
+    const bool reads_count = stage_.engine->reads_num_products();
+    if (!problem_.part.is_all()) {
+      const bool is_lower = problem_.part.kind == problem::PartKind::kLower;
+      const int num_swapped = is_conjugate_ ? kSwappedPlanes : 0;
+      const product::Pointers pointers{main.a_planes, main.b_planes, main.residues, reads_count ? count : nullptr};
+      return product::launch_triangle(*stage_.engine, facts, {desc, is_lower, num_swapped}, pointers, queue_);
+    }
+    const auto launch = [&](const product::ProductDesc& product, const std::int8_t* a, const std::int8_t* b,
+                            const std::int32_t* of_planes) {
+      const product::Pointers pointers{a, b, main.residues, reads_count ? of_planes : nullptr};
+      return product::launch(*stage_.engine, facts, product, pointers, {main.engine, main.engine_bytes}, queue_);
+    };
+    const Source from = source();
+    if (from != Source::kMade) {
+      product::ProductDesc kept = desc;
+      kept.num_products = num_planes(0);
+      const std::int8_t* a = main.a_planes;
+      const std::int8_t* b = main.b_planes;
+      if (a_.kept) {
+        const DevicePlanes& planes = a_.kept->planes;
+        a = planes.data + i * planes.row_stride + h;
+        kept.a_row_stride = planes.row_stride;
+        kept.a_plane_stride = planes.plane_stride;
+      }
+      if (b_.kept) {
+        const DevicePlanes& planes = b_.kept->planes;
+        b = planes.data + j * planes.row_stride + h;
+        kept.b_row_stride = planes.row_stride;
+        kept.b_plane_stride = planes.plane_stride;
+      }
+      KIZAMI_RETURN_IF_ERROR(launch(kept, a, b, from == Source::kKept ? count : &buffers_.counts->of_kept));
+    }
+    if (from == Source::kKept) return {};
+    return launch(desc, main.a_planes, main.b_planes, from == Source::kMade ? count : &buffers_.counts->of_made);
   }
 
   /// Planes up to which those of conjugates are those of the numbers, in another order.
@@ -322,18 +435,6 @@ class Ozaki2Call {
     return {};
   }
 
-  /// One product of planes, of all of a block of C or of its part.
-  Status multiply_planes(const product::ProductDesc& desc, const product::Pointers& pointers) const {
-    const product::DeviceFacts& facts = plan_.schedule.facts;
-    if (!problem_.part.is_all()) {
-      const bool is_lower = problem_.part.kind == problem::PartKind::kLower;
-      const int num_swapped = is_conjugate_ ? kSwappedPlanes : 0;
-      return product::launch_triangle(*stage_.engine, facts, {desc, is_lower, num_swapped}, pointers, queue_);
-    }
-    return product::launch(*stage_.engine, facts, desc, pointers, {buffers_.main.engine, buffers_.main.engine_bytes},
-                           queue_);
-  }
-
   /// The kernels follow the state, whatever the host knows.
   Status multiply(int rung, bool knows_rung, fp64::DeviceCall<T>& left) {
     const plan::Chunk& chunk = stage_.chunk;
@@ -366,9 +467,7 @@ class Ozaki2Call {
           desc.k = std::min(chunk.kc, plan_.shape.k - h);
           desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
           KIZAMI_RETURN_IF_ERROR(load_planes(i, num_i, j, desc.n, h, desc.k, a_planes, b_planes));
-          const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
-                                           reads_count ? count : nullptr};
-          KIZAMI_RETURN_IF_ERROR(multiply_planes(desc, pointers));
+          KIZAMI_RETURN_IF_ERROR(multiply_planes(desc, i, j, h, count));
         }
         crt.row_scale = a_.buffers.scales + i;
         crt.col_scale = b_.buffers.scales + j;
@@ -417,6 +516,8 @@ class Ozaki2Call {
   bool takes_strassen_ = false;
   bool is_split_once_ = false;  ///< B has A's lines and statistics, and
   bool is_conjugate_ = false;   ///< its planes, or those of conjugates
+  /// Of a call with prepared operands: whether it stays at the lowest rung, of lines as given, if the host knows that.
+  std::optional<bool> stays_lowest_;
   DeviceBuffers buffers_;
   Operand<T> a_;
   Operand<T> b_;

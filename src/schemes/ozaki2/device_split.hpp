@@ -34,6 +34,20 @@ struct DeviceOperand {
   const std::int32_t* done = nullptr;
 };
 
+/// Residue planes to multiply, of a call with prepared operands: those that are kept, or those that the call has made.
+/// One of both is 0.
+struct PlaneCounts {
+  std::int32_t of_kept = 0;
+  std::int32_t of_made = 0;
+};
+
+/// Of the operands of a device split: whose planes and scales of the lowest rung, of lines as given, are kept elsewhere,
+/// and not made.
+struct KeptPlanes {
+  bool are_kept[2] = {};
+  PlaneCounts* counts = nullptr;  ///< device memory, written whatever else is done; or null
+};
+
 /// make_residue_planes() at the rung of state->selection, of elements [first, first + length) of every line, with the
 /// statistics and shifts that the selection calls for. Also writes line_buffers.scales: line_scale(), or kSkipLine for
 /// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of device::kReadRows.
@@ -43,7 +57,7 @@ struct DeviceOperand {
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
                              const num::Ladder& ladder, const device::DeviceState* state, bool has_first_rung,
-                             int num_sms, product::Queue queue);
+                             int num_sms, product::Queue queue, const KeptPlanes& kept = {});
 
 /// What another body than device_residue_planes() needs of an operand: line_buffers.scales as there, and the factors of
 /// x 2^scale, [2][lines], which are 0 for lines that are zero or not finite. *num_moduli: those of the rung of
@@ -67,9 +81,10 @@ struct SinglePassOperand {
 /// Reads every element from memory once. Rows of digits up to the next multiple of device::kReadRows are zero too.
 /// state->look says what is made: without kSample block digits and num::line_weight() of the lines, in `blocks`,
 /// instead of sampled digits, and with kBlocksFirst no planes and no scales.
+/// Of an operand without lines nothing is made: it is kept.
 /// @param  leaves_samples  whether device_strassen_pass() is there for kSample
 /// @range  lines of at most device::kMaxSinglePassLength elements; norm_limit of first_rung < 2^94; first_rung =
-///         state->first_rung; planes of equal row strides
+///         state->first_rung; planes of equal row strides; one operand has lines, of both where blocks are made
 /// @param  b_is_a  both are the same lines, with one place for planes, digits, statistics, weights and scales, and are
 ///         read once; what else there is of each is made of each. Digits are made as b asks for them.
 /// @queue  one kernel, which ends at once if state->is_scaling_only

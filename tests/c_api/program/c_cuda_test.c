@@ -48,6 +48,39 @@ static void test_arguments(void) {
   CHECK_ERROR(kizami_cuda_workspace_pool(NULL, NULL, NULL), KIZAMI_INVALID_ARGUMENT, "held_bytes is NULL");
 }
 
+/* Nothing is prepared for a device by a plan of the host. */
+static void test_prepared_by(const kizami_plan* plan, int has_cuda) {
+  kizami_cuda_prepared* kept = NULL;
+  size_t bytes = 7;
+  const kizami_status code = has_cuda ? KIZAMI_INVALID_ARGUMENT : KIZAMI_UNSUPPORTED;
+  const char* const words = has_cuda ? "operands in host memory, must be for device memory" : "built without CUDA";
+#define PREPARE(prepared, plan, side, op, ld, memory, size) \
+  kizami_cuda_prepare((prepared), (plan), NULL, (side), KIZAMI_COL_MAJOR, (op), a, (ld), (memory), (size))
+  CHECK_ERROR(PREPARE(NULL, plan, KIZAMI_SIDE_A, KIZAMI_NONE, kM, NULL, 0), KIZAMI_INVALID_ARGUMENT,
+              "prepared is NULL");
+  CHECK_ERROR(PREPARE(&kept, NULL, KIZAMI_SIDE_A, KIZAMI_NONE, kM, NULL, 0), KIZAMI_INVALID_ARGUMENT, "plan is NULL");
+  CHECK_ERROR(PREPARE(&kept, plan, 2, KIZAMI_NONE, kM, NULL, 0), KIZAMI_INVALID_ARGUMENT, "side = 2");
+  CHECK_ERROR(PREPARE(&kept, plan, KIZAMI_SIDE_A, 4, kM, NULL, 0), KIZAMI_INVALID_ARGUMENT, "op = 4");
+  CHECK_ERROR(PREPARE(&kept, plan, KIZAMI_SIDE_A, KIZAMI_TRANSPOSE, kM, NULL, 0), KIZAMI_INVALID_ARGUMENT,
+              "ldx = 3, must be >= 4");
+  CHECK_ERROR(PREPARE(&kept, plan, KIZAMI_SIDE_A, KIZAMI_NONE, kM, NULL, 1), KIZAMI_INVALID_ARGUMENT, "memory is NULL");
+  CHECK_ERROR(PREPARE(&kept, plan, KIZAMI_SIDE_A, KIZAMI_NONE, kM, NULL, 0), code, words);
+  CHECK(kept == NULL);
+  CHECK_ERROR(kizami_cuda_prepared_bytes(NULL, KIZAMI_SIDE_A, &bytes), KIZAMI_INVALID_ARGUMENT, "plan is NULL");
+  CHECK_ERROR(kizami_cuda_prepared_bytes(plan, KIZAMI_SIDE_A, NULL), KIZAMI_INVALID_ARGUMENT, "bytes is NULL");
+  CHECK_ERROR(kizami_cuda_prepared_bytes(plan, -1, &bytes), KIZAMI_INVALID_ARGUMENT, "side = -1");
+  CHECK_ERROR(kizami_cuda_prepared_bytes(plan, KIZAMI_SIDE_A, &bytes), code, words);
+  CHECK(bytes == 7);
+  CHECK_ERROR(kizami_cuda_run_prepared(NULL, NULL, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, 0, &one, NULL, a, kM,
+                                       NULL, b, kK, &zero, c, kM, c, sizeof c),
+              KIZAMI_INVALID_ARGUMENT, "plan is NULL");
+  CHECK_ERROR(kizami_cuda_run_prepared(plan, NULL, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, 0, &one, NULL, a, kM - 1,
+                                       NULL, b, kK, &zero, c, kM, c, sizeof c),
+              KIZAMI_INVALID_ARGUMENT, "lda = 2");
+  kizami_cuda_prepared_destroy(NULL);
+#undef PREPARE
+}
+
 /* A plan of the host is none of a device, wherever this runs. */
 static void test_plan_of_the_host(int has_cuda) {
   kizami_plan* plan = NULL;
@@ -67,6 +100,7 @@ static void test_plan_of_the_host(int has_cuda) {
   CHECK_ERROR(kizami_cuda_read_outcome(plan, NULL, c, sizeof c, NULL), KIZAMI_INVALID_ARGUMENT, "outcome is NULL");
   CHECK_ERROR(kizami_cuda_read_outcomes(plan, NULL, c, sizeof c, outcomes, kCount), KIZAMI_INVALID_ARGUMENT,
               "num_outcomes = 2, must be 1");
+  test_prepared_by(plan, has_cuda);
   kizami_plan_destroy(plan);
 #undef RUN
 }

@@ -185,6 +185,56 @@ static void test_plans(kizami_scalar scalar, cudaStream_t stream) {
 #undef RUN
 }
 
+/* A in memory of the caller, B in memory of its own; their matrices are named where they are prepared alone. */
+static void test_prepared(kizami_scalar scalar, cudaStream_t stream) {
+  kizami_plan *host_plan = NULL, *plan = NULL;
+  kizami_plan_info info;
+  kizami_cuda_prepared *kept_a = NULL, *kept_b = NULL;
+  kizami_outcome here, device;
+  void *workspace = NULL, *memory = NULL;
+  size_t bytes = 0;
+  int sides;
+  info.struct_size = sizeof info;
+  here.struct_size = device.struct_size = sizeof here;
+  set_operands(scalar);
+  CHECK(kizami_plan_create(&host_plan, scalar, kM, kN, kK, NULL) == KIZAMI_OK);
+  CHECK(kizami_cuda_plan_create(&plan, scalar, kM, kN, kK, 1, 0, NULL) == KIZAMI_OK);
+  CHECK(kizami_plan_query(plan, &info) == KIZAMI_OK);
+  CHECK(kizami_cuda_prepared_bytes(plan, KIZAMI_SIDE_A, &bytes) == KIZAMI_OK && bytes > 0);
+  CHECK_CUDA(cudaMalloc(&workspace, info.workspace_bytes));
+  CHECK_CUDA(cudaMalloc(&memory, bytes));
+#define PREPARE(kept, side, op, matrix, ld, memory, size) \
+  kizami_cuda_prepare((kept), plan, stream, (side), KIZAMI_COL_MAJOR, (op), (matrix), (ld), (memory), (size))
+  CHECK_ERROR(PREPARE(&kept_a, KIZAMI_SIDE_A, KIZAMI_NONE, a[0].device, kLda, memory, bytes - 1),
+              KIZAMI_INVALID_ARGUMENT, "memory of the prepared operand = ");
+  CHECK(kept_a == NULL);
+  CHECK(PREPARE(&kept_a, KIZAMI_SIDE_A, KIZAMI_NONE, a[0].device, kLda, memory, bytes) == KIZAMI_OK);
+  CHECK(PREPARE(&kept_b, KIZAMI_SIDE_B, KIZAMI_TRANSPOSE, b[0].device, kLdb, NULL, 0) == KIZAMI_OK);
+#define RUN(a_or_null, b_or_null)                                                                                 \
+  kizami_cuda_run_prepared(plan, stream, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_TRANSPOSE, 0, alpha_of(scalar),    \
+                           (a_or_null), (a_or_null) == NULL ? a[0].device : NULL, (a_or_null) == NULL ? kLda : 0, \
+                           (b_or_null), (b_or_null) == NULL ? b[0].device : NULL, (b_or_null) == NULL ? kLdb : 0, \
+                           beta_of(scalar), c[0].device, kLdc, workspace, info.workspace_bytes)
+  CHECK_ERROR(RUN(kept_b, NULL), KIZAMI_INVALID_ARGUMENT, "was prepared as operand B, must be as A");
+  CHECK(is_equal(&c[0]));
+  for (sides = 0; sides < 4; ++sides) {
+    CHECK(RUN(sides % 2 == 0 ? NULL : kept_a, sides < 2 ? NULL : kept_b) == KIZAMI_OK);
+    CHECK(kizami_cuda_read_outcome(plan, stream, workspace, info.workspace_bytes, &device) == KIZAMI_OK);
+    CHECK(kizami_run(host_plan, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_TRANSPOSE, alpha_of(scalar), a[0].host, kLda,
+                     b[0].host, kLdb, beta_of(scalar), c[0].host, kLdc, NULL, 0, &here) == KIZAMI_OK);
+    CHECK(is_equal(&c[0]) && have_equal_facts(&here, &device));
+  }
+  kizami_cuda_prepared_destroy(kept_a);
+  kizami_cuda_prepared_destroy(kept_b);
+  kizami_cuda_prepared_destroy(NULL);
+  kizami_plan_destroy(plan);
+  kizami_plan_destroy(host_plan);
+  CHECK_CUDA(cudaFree(workspace));
+  CHECK_CUDA(cudaFree(memory));
+#undef PREPARE
+#undef RUN
+}
+
 static void test_plan_of_a_batch(cudaStream_t stream) {
   kizami_plan* plan = NULL;
   kizami_plan_info info;
@@ -310,6 +360,7 @@ int main(void) {
     test_gemm(scalar, stream);
     test_batches(scalar, stream);
     test_plans(scalar, stream);
+    test_prepared(scalar, stream);
   }
   test_plan_of_a_batch(stream);
   test_may_sync(stream);
