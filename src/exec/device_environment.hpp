@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "kizami/status.hpp"
 #include "plan/plan.hpp"
@@ -10,7 +11,13 @@
 namespace kizami::exec {
 
 /// The calling thread's current device: facts and the engines that run there; the first call on a device prepares it.
-/// @status kUnsupported: no driver or no device
+/// A kind of device that nobody has run is first tested (device_self_test.hpp).
+/// @status kUnsupported: no driver, no device, none that this build has code for, or one that fails the test
 Result<plan::Environment> device_environment();
+
+/// For tests: from now on every device is taken for a described card, model::find_device(), with its limits and rates; an
+/// empty name: as it is. Kernels, plans and workspaces are then those of that card, as far as the device can run them.
+/// @range  not while calls run; plans that were made before are not used any more
+Status assume_device(std::string_view name);
 
 }  // namespace kizami::exec

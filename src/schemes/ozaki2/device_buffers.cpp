@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/int_math.hpp"
+#include "fp64/device.hpp"
 #include "num/moduli.hpp"
 #include "product/device_phases.hpp"
 #include "product/engine_bytes.hpp"
@@ -120,7 +121,8 @@ bool has_device_phases(const plan::Plan& plan) {
 
 bool splits_in_one_pass(const plan::Plan& plan) {
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
-  if (ladder.num_rungs == 0 || plan::is_empty(plan.shape) || plan.shape.k > device::kMaxSinglePassLength) return false;
+  if (ladder.num_rungs == 0 || plan::is_empty(plan.shape)) return false;
+  if (plan.shape.k > device::longest_single_pass(plan.schedule.facts)) return false;
   if (has_device_phases(plan)) return false;
   const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const plan::Chunk& certificate = ozaki2_of(plan).certificate;
@@ -151,7 +153,8 @@ bool learns_look(const plan::Plan& plan) {
 
 bool repairs_have_own_kernel(const plan::Plan& plan) {
   return plan.first().scheme == Scheme::kOzaki2 && ozaki2_of(plan).has_certificate &&
-         plan.shape.m * plan.shape.n >= kOwnRepairElements;
+         plan.shape.m * plan.shape.n >= kOwnRepairElements &&
+         plan.schedule.facts.shared_bytes >= fp64::kRepairSharedBytes;
 }
 
 product::ProductDesc device_main_product(const plan::Plan& plan, const plan::Chunk& chunk, int num_moduli) {
