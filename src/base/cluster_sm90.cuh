@@ -66,7 +66,8 @@ __device__ __forceinline__ bool barrier_try_wait(std::uint32_t barrier, std::uin
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
-      "mbarrier." KIZAMI_WAIT ".parity.shared::cta.b64 p, [%1], %2;\n"
+      "mbarrier." KIZAMI_WAIT
+      ".parity.shared::cta.b64 p, [%1], %2;\n"
       "selp.u32 %0, 1, 0, p;\n"
       "}\n"
       : "=r"(is_done)
@@ -171,7 +172,9 @@ __device__ __forceinline__ void cluster_sync() {
 __device__ __forceinline__ void cluster_arrive_relaxed() {
   KIZAMI_ASM_SM90("barrier.cluster.arrive.relaxed.aligned;\n" ::: "memory");
 }
-__device__ __forceinline__ void cluster_wait() { KIZAMI_ASM_SM90("barrier.cluster.wait.acquire.aligned;\n" ::: "memory"); }
+__device__ __forceinline__ void cluster_wait() {
+  KIZAMI_ASM_SM90("barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+}
 
 /// Writes 16 bytes to the same address in CTA `rank` of the cluster; they count at `barrier` there.
 __device__ __forceinline__ void store_at(std::uint32_t to, std::uint32_t barrier, std::uint32_t rank, uint4 value) {

@@ -74,9 +74,7 @@ struct MmaSyncCore {
     [[nodiscard]] __device__ int row_of(int pair) const {
       return first_row() + pair / (4 * kColumns) * 16 + (pair >> 1 & 1) * 8;
     }
-    [[nodiscard]] __device__ int col_of(int pair) const {
-      return first_col() + pair / 4 % kColumns * 8 + (pair & 1);
-    }
+    [[nodiscard]] __device__ int col_of(int pair) const { return first_col() + pair / 4 % kColumns * 8 + (pair & 1); }
   };
 
   __device__ static __forceinline__ void sync() { __syncthreads(); }

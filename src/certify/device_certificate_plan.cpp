@@ -107,7 +107,8 @@ double device_certificate_seconds(const problem::Shape& shape, const product::Re
   const double terms =
       static_cast<double>(shape.k) * parts / static_cast<double>(num::sample_stride(plan::num_terms(shape)));
   const double product = parts * (2.0 * pairs * terms / (kShortInt8OpsPerSecond * rates.int8) + kShortProductSeconds);
-  return product + (is_compared ? 0.0 : 4.0 * parts * pairs / (kCompareBytesPerSecond * rates.memory) + kCompareSeconds);
+  return product +
+         (is_compared ? 0.0 : 4.0 * parts * pairs / (kCompareBytesPerSecond * rates.memory) + kCompareSeconds);
 }
 
 }  // namespace kizami::certify

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "engines/mma/mma.hpp"
 #include "engines/mma/product_i8.hpp"
 #include "engines/tile/device.hpp"
+#include "exec/calibration_file.hpp"
 #include "exec/device_rates.hpp"
 #include "exec/device_self_test.hpp"
 #include "exec/schemes.hpp"
@@ -50,26 +52,53 @@ constinit base::PerProcess<Devices> devices;
 /// With cp.async, and mma.sync of signed bytes.
 constexpr int kLeastCapability = 80;
 
-Status find_rates(const model::Device* assumed, product::DeviceFacts& facts) {
-  const model::Device* described = assumed;
-  if (described == nullptr) {
-    cudaDeviceProp properties{};
-    KIZAMI_RETURN_IF_ERROR(
-        base::cuda_status(cudaGetDeviceProperties(&properties, facts.device), "cudaGetDeviceProperties"));
-    described = model::find_device(properties.name);
-  }
-  if (described != nullptr) {
-    facts.rates = rates_of(*described);
-    return {};
-  }
+/// Bytes a second that the memory's clock and width allow.
+Status find_bandwidth(int device, double& bytes_per_second) {
   int kilohertz = 0;
   int bits = 0;
   for (const auto& [value, attribute] :
        {std::pair(&kilohertz, cudaDevAttrMemoryClockRate), {&bits, cudaDevAttrGlobalMemoryBusWidth}}) {
     KIZAMI_RETURN_IF_ERROR(
-        base::cuda_status(cudaDeviceGetAttribute(value, attribute, facts.device), "cudaDeviceGetAttribute"));
+        base::cuda_status(cudaDeviceGetAttribute(value, attribute, device), "cudaDeviceGetAttribute"));
   }
-  facts.rates = rates_by_attributes(facts, 2.0 * 1e3 * kilohertz * bits / 8);
+  bytes_per_second = 2.0 * 1e3 * kilohertz * bits / 8;
+  return {};
+}
+
+/// "GPU-<uuid>-<driver>-<version>"
+Status find_calibration_key(int device, std::string& key) {
+  cudaDeviceProp properties{};
+  int driver = 0;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDriverGetVersion(&driver), "cudaDriverGetVersion"));
+  constexpr char kDigits[] = "0123456789abcdef";
+  key.clear();
+  for (const char part : properties.uuid.bytes) {
+    const auto byte = static_cast<unsigned char>(part);
+    key += kDigits[byte / 16];
+    key += kDigits[byte % 16];
+  }
+  key += "-" + std::to_string(driver) + "-" KIZAMI_VERSION;
+  return {};
+}
+
+Status find_rates(const model::Device* assumed, product::DeviceFacts& facts) {
+  if (assumed != nullptr) {
+    facts.rates = rates_of(*assumed);
+    return {};
+  }
+  std::string path;
+  KIZAMI_RETURN_IF_ERROR(find_calibration_path(path));
+  if (const std::optional<model::Device> measured = read_calibration(path)) {
+    facts.rates = rates_of(*measured);
+    facts.rates.are_measured = true;
+    return {};
+  }
+  model::Device device;
+  KIZAMI_RETURN_IF_ERROR(describe_current_device(facts, device));
+  facts.rates = rates_of(device);
+  // Those that the library was made on.
+  facts.rates.are_measured = facts.has_wgmma() && model::find_device(device.name) != nullptr;
   return {};
 }
 
@@ -107,7 +136,7 @@ Status prepare(const model::Device* assumed, PreparedDevice& prepared) {
   prepared.engines.push_back(&engines::tile_device_engine());
   KIZAMI_RETURN_IF_ERROR(ozaki2::prepare_crt_tables(facts.device));
   // What has been run: code for 9.0 on 9.0.
-  if (!facts.has_wgmma()) prepared.status = self_test(environment_of(prepared));
+  if (!facts.has_wgmma()) static_cast<void>(prepared.status = self_test(environment_of(prepared)));
   return {};
 }
 
@@ -131,6 +160,31 @@ Result<plan::Environment> device_environment() {
   return environment_of(found->second);
 }
 
+Status find_calibration_path(std::string& path) {
+  const base::RelaxedCapture relaxed;
+  int device = 0;
+  std::string key;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "the current device"));
+  KIZAMI_RETURN_IF_ERROR(find_calibration_key(device, key));
+  path = calibration_path_of(key);
+  return {};
+}
+
+Status describe_current_device(const base::DeviceLimits& limits, model::Device& description) {
+  const base::RelaxedCapture relaxed;
+  cudaDeviceProp properties{};
+  KIZAMI_RETURN_IF_ERROR(
+      base::cuda_status(cudaGetDeviceProperties(&properties, limits.device), "cudaGetDeviceProperties"));
+  if (const model::Device* const described = model::find_device(properties.name)) {
+    description = *described;
+    return {};
+  }
+  double bytes_per_second = 0;
+  KIZAMI_RETURN_IF_ERROR(find_bandwidth(limits.device, bytes_per_second));
+  description = description_by_attributes(limits, bytes_per_second, properties.name);
+  return {};
+}
+
 Status assume_device(std::string_view name) {
   Devices& all = devices.get();
   const std::lock_guard lock(all.mutex);
@@ -144,6 +198,7 @@ Status assume_device(std::string_view name) {
   KIZAMI_RETURN_IF_ERROR(base::find_device_limits(own));
   base::DeviceLimits limits = limits_of(*described);
   limits.code_capability = std::min(limits.code_capability, own.code_capability);
+  limits.num_sms = std::min(limits.num_sms, own.num_sms);  // some kernels need all their blocks at once
   all.assumed = described;
   base::assume_device_limits(&limits);
   return {};

@@ -9,6 +9,8 @@ namespace {
 using model::Device;
 using model::Fact;
 
+constexpr double kTera = 1e12;
+constexpr double kUnknownPower = 300;   // W; no choice hangs on it
 constexpr double kLongProduct = 8192;   // n of it
 constexpr double kLibraryShare = 0.65;  // of the sheet's rate, where nobody has measured
 
@@ -58,27 +60,52 @@ struct PerCycle {
 }  // namespace
 
 product::RelativeRates rates_of(const Device& device) {
+  // What an H200 reaches by the measure of kizami calibrate: src/engines/cublas/cublas_seconds.hpp.
+  constexpr double kNativeFp64 = 54e12 / (1 + 18.0 / 4096) / kTera;
+  constexpr double kNativeFp32 = 51.5e12 / (1 + 18.0 / 4096) / kTera;
   const auto beside = [&](Fact fact) { return sheet_of(device, fact) / sheet_of(h200(), fact); };
+  const auto measured_beside = [&](Fact fact, double of_h200, double otherwise) {
+    const model::Quantity* const measured = device.find_measured(fact);
+    return measured == nullptr ? otherwise : measured->value / of_h200;
+  };
   product::RelativeRates rates;
-  rates.memory = beside(Fact::kBandwidthTbs);
+  rates.memory =
+      measured_beside(Fact::kCopyTbs, h200().find_measured(Fact::kCopyTbs)->value, beside(Fact::kBandwidthTbs));
   rates.int8 = library_tops(device) / library_tops(h200());
   rates.fp64 = beside(Fact::kFp64Tflops);
-  rates.native_fp64 = native_fp64_tflops(device) / native_fp64_tflops(h200());
-  rates.native_fp32 = beside(Fact::kFp32Tflops);
+  rates.native_fp64 =
+      measured_beside(Fact::kFp64TensorTflops, kNativeFp64, native_fp64_tflops(device) / native_fp64_tflops(h200()));
+  rates.native_fp32 = measured_beside(Fact::kFp32Tflops, kNativeFp32, beside(Fact::kFp32Tflops));
+  rates.mma = measured_beside(Fact::kMmaShare, 1, 1);
   return rates;
 }
 
-product::RelativeRates rates_by_attributes(const base::DeviceLimits& limits, double bytes_per_second) {
-  constexpr double kTera = 1e12;
+Device description_by_attributes(const base::DeviceLimits& limits, double bytes_per_second, const std::string& title) {
   const PerCycle here = per_cycle(limits.compute_capability);
   const double cycles = limits.num_sms * limits.clock_hz;  // of all multiprocessors, in a second
-  product::RelativeRates rates;
-  rates.memory = bytes_per_second / (kTera * sheet_of(h200(), Fact::kBandwidthTbs));
-  rates.int8 = kLibraryShare * 2 * here.int8 * cycles / (kTera * library_tops(h200()));
-  rates.fp64 = 2 * here.fp64 * cycles / (kTera * sheet_of(h200(), Fact::kFp64Tflops));
-  rates.native_fp64 = 2 * here.native_fp64 * cycles / (kTera * native_fp64_tflops(h200()));
-  rates.native_fp32 = 2 * here.fp32 * cycles / (kTera * sheet_of(h200(), Fact::kFp32Tflops));
-  return rates;
+  Device device;
+  device.name = "attributes";
+  device.title = title;
+  device.compute_capability = limits.compute_capability;
+  device.sources.emplace_back("A", "attributes of the driver, and what a multiprocessor of its kind does in a cycle");
+  const auto set = [&](Fact fact, double value) {
+    model::Quantity quantity;
+    quantity.value = value;
+    quantity.is_uncertain = true;
+    quantity.source = "A";
+    device.sheet[static_cast<std::size_t>(fact)] = quantity;
+  };
+  set(Fact::kSms, limits.num_sms);
+  set(Fact::kClockGhz, 1e-9 * limits.clock_hz);
+  set(Fact::kFp64Tflops, 2 * here.fp64 * cycles / kTera);
+  if (here.native_fp64 > here.fp64) set(Fact::kFp64TensorTflops, 2 * here.native_fp64 * cycles / kTera);
+  set(Fact::kFp32Tflops, 2 * here.fp32 * cycles / kTera);
+  set(Fact::kInt8Tops, 2 * here.int8 * cycles / kTera);
+  set(Fact::kBandwidthTbs, bytes_per_second / kTera);
+  set(Fact::kL2Mb, static_cast<double>(limits.l2_bytes) / (1 << 20));
+  set(Fact::kPowerW, kUnknownPower);
+  set(Fact::kInt32PerSmCycle, 64);
+  return device;
 }
 
 int shared_bytes_of(int compute_capability) {

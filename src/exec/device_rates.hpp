@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include <string>
+
 #include "base/device_limits.hpp"
 #include "kizami/predict.hpp"
 #include "product/product.hpp"
@@ -14,9 +16,11 @@ namespace kizami::exec {
 /// products where nobody has measured it.
 [[nodiscard]] product::RelativeRates rates_of(const model::Device& device);
 
-/// Of a card without a description: multiprocessors times clock times what one of its compute capability does in a cycle.
-/// @param bytes_per_second of its memory, by clock and width
-[[nodiscard]] product::RelativeRates rates_by_attributes(const base::DeviceLimits& limits, double bytes_per_second);
+/// A card without a description, by its attributes: multiprocessors times clock times what one of its compute capability
+/// does in a cycle.
+/// @param bytes_per_second of its memory, by clock and width  @param title what its driver calls it
+[[nodiscard]] model::Device description_by_attributes(const base::DeviceLimits& limits, double bytes_per_second,
+                                                      const std::string& title);
 
 /// Shared memory that a block of a compute capability may have.
 [[nodiscard]] int shared_bytes_of(int compute_capability);

@@ -139,7 +139,8 @@ Status on_device(const TestCase& c, Policy policy, const plan::Environment& envi
   const Result<plan::Plan> plan = plan::make({c.scalar, c.m, c.n, c.k}, policy, environment);
   if (!plan.ok()) return plan.status();
   const auto copy = [&](void* to, const void* from, std::size_t elems, cudaMemcpyKind kind, const Stream& stream) {
-    return base::cuda_status(cudaMemcpyAsync(to, from, elems * sizeof(T), kind, stream.get()), "copies of the self-test");
+    return base::cuda_status(cudaMemcpyAsync(to, from, elems * sizeof(T), kind, stream.get()),
+                             "copies of the self-test");
   };
   Stream stream;
   KIZAMI_RETURN_IF_ERROR(stream.create());
@@ -155,9 +156,9 @@ Status on_device(const TestCase& c, Policy policy, const plan::Environment& envi
   const device::DeviceProblem<T> problem{T{1}, blas_view<const T>(a, c.m, c.k, c.m, Layout::kColMajor),
                                          blas_view<const T>(b, c.k, c.n, c.k, Layout::kColMajor), T{0},
                                          blas_view(result, c.m, c.n, c.m, Layout::kColMajor)};
-  KIZAMI_RETURN_IF_ERROR(run_device<T>(
-      plan.value(), {&problem, 1},
-      {static_cast<std::byte*>(workspace.data()), plan.value().schedule.workspace_bytes}, stream.get()));
+  KIZAMI_RETURN_IF_ERROR(
+      run_device<T>(plan.value(), {&problem, 1},
+                    {static_cast<std::byte*>(workspace.data()), plan.value().schedule.workspace_bytes}, stream.get()));
   out.resize(x.c.size());
   KIZAMI_RETURN_IF_ERROR(copy(out.data(), result, out.size(), cudaMemcpyDeviceToHost, stream));
   return base::cuda_status(cudaStreamSynchronize(stream.get()), "the self-test");
@@ -177,8 +178,8 @@ Status test(const TestCase& c, const plan::Environment& environment) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (std::memcmp(&got[i], &x.c[i], sizeof(T)) == 0) continue;
     const auto rows = static_cast<std::size_t>(c.m);
-    return {StatusCode::kUnsupported, "element (" + std::to_string(i % rows) + ", " + std::to_string(i / rows) +
-                                          ") is not the processor's"};
+    return {StatusCode::kUnsupported,
+            "element (" + std::to_string(i % rows) + ", " + std::to_string(i / rows) + ") is not the processor's"};
   }
   return {};
 }

@@ -11,6 +11,6 @@ namespace kizami::exec {
 /// @param environment of the calling thread's current device
 /// @status kUnsupported: a product differs, or CUDA refuses it; says which
 /// @queue  waits for a stream of its own; allocates
-[[nodiscard]] Status self_test(const plan::Environment& environment);
+Status self_test(const plan::Environment& environment);
 
 }  // namespace kizami::exec

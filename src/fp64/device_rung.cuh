@@ -78,8 +78,7 @@ Status launch(const DeviceCall<T>& call, const base::DeviceLimits& limits, int n
   const int levels = std::max(num_levels, 1);  // the epilogue works in the first
   const int bytes = Shape::bytes(levels);
   const int of_multiprocessor = limits.shared_bytes + kReservedBytes;
-  const int blocks =
-      std::clamp(of_multiprocessor / (bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
+  const int blocks = std::clamp(of_multiprocessor / (bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
   // Always the same number: calls of other threads that need more or less do not disturb.
   KIZAMI_RETURN_IF_ERROR(
       base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limits.shared_bytes),
@@ -107,7 +106,8 @@ Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue 
     return launch<T, Fp64Summation::kPairwise, DeepTile>(call, limits, num_levels, num_sms, queue);
   if (NarrowTile::bytes(num_levels) <= limits.shared_bytes)
     return launch<T, Fp64Summation::kPairwise, NarrowTile>(call, limits, num_levels, num_sms, queue);
-  return {StatusCode::kUnsupported, "k = " + std::to_string(call.a.length) + " has too many chains of FP64 sums for the " +
+  return {StatusCode::kUnsupported, "k = " + std::to_string(call.a.length) +
+                                        " has too many chains of FP64 sums for the " +
                                         std::to_string(limits.shared_bytes) + " bytes of shared memory of a block"};
 }
 

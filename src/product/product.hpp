@@ -98,6 +98,8 @@ struct RelativeRates {
   double fp64 = 1;         ///< instructions outside of tensor cores
   double native_fp64 = 1;  ///< products of the vendor's library, on tensor cores where there are such
   double native_fp32 = 1;
+  double mma = 1;             ///< engine mma, beside what its model says of this card
+  bool are_measured = false;  ///< on the card itself, by kizami calibrate
 };
 
 /// What the planner knows of the machine; filled once by exec, so that query() is pure.

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "base/device_limits.hpp"
 #include "certify/statistics.hpp"
 #include "check/matrix_classes.hpp"
-#include "base/device_limits.hpp"
 #include "fp64/device.hpp"
 #include "fp64/fp64.hpp"
 #include "fp64/repair_place.hpp"

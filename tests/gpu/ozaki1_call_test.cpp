@@ -218,8 +218,7 @@ TEST_F(Ozaki1Call, WithOneScaleForAMatrix) {
                 own_engine());
   }
   const Outcome equal = expect_bits("d nn 50x40x100 slices=4 slice_scale=matrix A=ones B=ones", own_engine());
-  const Outcome graded =
-      expect_bits("d nn 50x40x100 slices=4 slice_scale=matrix A=grade:rows B=ones", own_engine());
+  const Outcome graded = expect_bits("d nn 50x40x100 slices=4 slice_scale=matrix A=grade:rows B=ones", own_engine());
   EXPECT_GT(graded.bound, equal.bound) << "lines of different size";
 }
 

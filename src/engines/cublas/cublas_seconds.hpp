@@ -23,7 +23,7 @@ inline constexpr std::size_t kCublasScratchBytes = std::size_t{32} << 20;
   // A batch counts as one product of all its operations: one start, the same rates.
   // Long products meet the power limit in FP64.
   const double long_flops = flops / rates.native_fp64;  // as many seconds
-  const double rate = !is_double         ? 51.5e12 * rates.native_fp32
+  const double rate = !is_double          ? 51.5e12 * rates.native_fp32
                       : long_flops < 3e11 ? 59e12 * rates.native_fp64
                       : long_flops < 3e12 ? 54e12 * rates.native_fp64
                                           : 51e12 * rates.native_fp64;

@@ -115,7 +115,7 @@ class MmaProduct final : public product::Engine {
     if (auto reason = why_refused(d, kAbilities)) return Refusal{*std::move(reason)};
     if (auto reason = why_refused_here(d)) return Refusal{*std::move(reason)};
     return Offer{.workspace_bytes = 0,
-                 .seconds = predicted_seconds(d, traits_of(mma_form_for(d, facts)), facts),
+                 .seconds = predicted_seconds(d, traits_of(mma_form_for(d, facts)), facts) / facts.rates.mma,
                  .threads = 1};
   }
 

@@ -161,7 +161,8 @@ Status validate(const plan::Plan& plan) {
     const auto* const offer = std::get_if<product::Offer>(&answer);
     return offer == nullptr ? 0.0 : offer->seconds;
   };
-  return seconds(effort.stage) - seconds(0) + elements * parts * kSplitBytes / (kSplitBytesPerSecond * plan.schedule.facts.rates.memory);
+  return seconds(effort.stage) - seconds(0) +
+         elements * parts * kSplitBytes / (kSplitBytesPerSecond * plan.schedule.facts.rates.memory);
 }
 
 DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, std::int64_t lines, std::int64_t made) {
@@ -278,9 +279,9 @@ Status plan_device_ec(plan::Plan& plan, const plan::Environment& environment) {
 }
 
 double device_ec_seconds_beyond(const plan::Plan& plan, const Effort& effort) {
-  const double exceptions =
-      effort.stage < 0 ? 0.0 : fp64::device_seconds_of_elements(plan.shape, plan.schedule.facts.rates,
-                                                                 effort.num_exceptions, false);
+  const double exceptions = effort.stage < 0 ? 0.0
+                                             : fp64::device_seconds_of_elements(plan.shape, plan.schedule.facts.rates,
+                                                                                effort.num_exceptions, false);
   return std::max(seconds_beyond(plan, effort), 0.0) * static_cast<double>(plan.schedule.batch.num_products) +
          exceptions;
 }

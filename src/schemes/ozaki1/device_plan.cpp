@@ -215,7 +215,8 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const double sums = m * n *
                       (4.0 * static_cast<double>(launches.planes) + element +
                        kept * static_cast<double>(std::max<std::int64_t>(launches.batches, 1) - 1));
-  return before_sums + sums / (kSumBytesPerSecond * memory) + kSumSeconds + kPlaneSeconds * static_cast<double>(launches.planes);
+  return before_sums + sums / (kSumBytesPerSecond * memory) + kSumSeconds +
+         kPlaneSeconds * static_cast<double>(launches.planes);
 }
 
 /// What the certificate of slices adds to that.
@@ -226,8 +227,9 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const plan::Chunk& chunk = ozaki2::ozaki2_of(plan).certificate;
   const double elements = static_cast<double>(plan.shape.m + plan.shape.n) * static_cast<double>(plan.shape.k);
   const bool is_compared = chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n;
-  return kUntakenSeconds + 2.0 * elements * size_bytes(plan.shape.scalar) /
-                               (kStatisticsBytesPerSecond * plan.schedule.facts.rates.memory) +
+  return kUntakenSeconds +
+         2.0 * elements * size_bytes(plan.shape.scalar) /
+             (kStatisticsBytesPerSecond * plan.schedule.facts.rates.memory) +
          certify::device_certificate_seconds(plan.shape, plan.schedule.facts.rates, is_compared);
 }
 

@@ -131,15 +131,16 @@ namespace {
     split = (static_cast<double>(size_bytes(plan.shape.scalar)) + planes) / kSplitBytesPerSecond;
     if (begins_on_blocks(plan)) split -= planes_of_lowest / kPlaneBytesPerSecond;
   }
-  return elements_of(plan) * split / plan.schedule.facts.rates.memory + product_seconds(plan, moduli) - product_seconds(plan, lowest) +
-         crt_seconds(plan, moduli) - crt_seconds(plan, lowest);
+  return elements_of(plan) * split / plan.schedule.facts.rates.memory + product_seconds(plan, moduli) -
+         product_seconds(plan, lowest) + crt_seconds(plan, moduli) - crt_seconds(plan, lowest);
 }
 
 /// The look whether equilibration would gain.
 [[nodiscard]] double gain_seconds(const plan::Plan& plan) {
   constexpr double kStartSeconds = 20e-6;
   constexpr double kBytesPerSecond = 12e12;  // of operands
-  return kStartSeconds + elements_of(plan) * size_bytes(plan.shape.scalar) / (kBytesPerSecond * plan.schedule.facts.rates.memory);
+  return kStartSeconds +
+         elements_of(plan) * size_bytes(plan.shape.scalar) / (kBytesPerSecond * plan.schedule.facts.rates.memory);
 }
 
 /// The balance of the inner index, and the second look that it asks for.
@@ -167,10 +168,9 @@ namespace {
 double device_seconds_beyond(const plan::Plan& plan, const Effort& effort) {
   const bool are_shared =
       repairs_have_own_kernel(plan) && ozaki2_of(plan).fp64_summation == num::Fp64Summation::kPairwise;
-  const double exceptions =
-      effort.rung < 0 ? 0.0
-                      : fp64::device_seconds_of_elements(plan.shape, plan.schedule.facts.rates, effort.num_exceptions,
-                                                         are_shared);
+  const double exceptions = effort.rung < 0 ? 0.0
+                                            : fp64::device_seconds_of_elements(plan.shape, plan.schedule.facts.rates,
+                                                                               effort.num_exceptions, are_shared);
   return std::max(of_one_product(plan, effort), 0.0) * static_cast<double>(plan.schedule.batch.num_products) +
          exceptions;
 }
