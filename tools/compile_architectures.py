@@ -22,10 +22,11 @@ import sys
 import tempfile
 import time
 
+SOURCES = pathlib.Path(__file__).resolve().parent.parent / "src"
 ARCHITECTURES = ("80", "86", "90a", "100", "120")
 ONLY_HOPPER = re.compile(r"(^|/)(engines/hopper|schemes/ec|convolution)/")
-# Barriers and clusters, mma.sync, launches that follow one another, the instructions of FP8.
-SAMPLE = re.compile(r"/(device_limits|device_begin|tile_128x128|device_certificate|device_split_factors)\.cu$")
+# Barriers and clusters, launches that follow one another, and mma.sync.
+SAMPLE = re.compile(r"/(device_limits|device_begin|device_split_factors|tile_128x128)\.cu$")
 ENTRY = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")
 SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
@@ -37,7 +38,7 @@ def units_of(build):
     units = {}
     for command in commands:
         source = pathlib.Path(command["file"])
-        inside = [p for p in (build / "instantiated", build.parent / "src") if p in source.parents]
+        inside = [folder for folder in (build / "instantiated", SOURCES) if folder in source.parents]
         if source.suffix == ".cu" and inside:
             units[str(source.relative_to(inside[0]))] = command
     return dict(sorted(units.items()))

@@ -120,15 +120,22 @@ __device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
 // the first access of a kernel to a peer's memory or barriers stands behind cluster_wait(), which tells that all have
 // begun, and a CTA does not end before the last access to its own (docs/adr/0020-peers-of-a-cluster.md).
 
+// Where there are no clusters, a CTA is alone in its own.
+
+__device__ __forceinline__ std::uint32_t cluster_rank() {
+  std::uint32_t rank = 0;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
+#endif
+  return rank;
+}
 /// The begin of every kernel that is launched in clusters, before its CTA uses `memory`, shared memory that peers write
 /// to: nothing. In tests CTAs of odd rank (KIZAMI_TEST_LATE_CTAS=0: even) begin 50 microseconds late, and what was in
 /// that memory by then is lost.
 /// @range memory aligned to 4, bytes a multiple of 4; all threads of the CTA
 __device__ __forceinline__ void begin_in_cluster([[maybe_unused]] void* memory, [[maybe_unused]] std::uint32_t bytes) {
 #ifdef KIZAMI_TEST_LATE_CTAS
-  std::uint32_t rank = 0;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
-  if (rank % 2 != KIZAMI_TEST_LATE_CTAS) return;
+  if (cluster_rank() % 2 != KIZAMI_TEST_LATE_CTAS) return;
   const long long start = clock64();
   while (clock64() - start < 100'000) __nanosleep(1000);
   __syncthreads();
@@ -139,15 +146,6 @@ __device__ __forceinline__ void begin_in_cluster([[maybe_unused]] void* memory, 
 #endif
 }
 
-// Where there are no clusters, a CTA is alone in its own.
-
-__device__ __forceinline__ std::uint32_t cluster_rank() {
-  std::uint32_t rank = 0;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
-#endif
-  return rank;
-}
 /// CTAs of the cluster.
 __device__ __forceinline__ std::uint32_t cluster_size() {
   std::uint32_t size = 1;
