@@ -6,11 +6,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -29,19 +27,22 @@ constexpr double kProbeSeconds = 0.3;  ///< after which a probe stops, and beyon
 
 __global__ void nothing() {}
 
-/// Signed bytes of all values but -128, and numbers in (-1, 1).
+[[nodiscard]] __device__ std::uint32_t mixed(std::int64_t i) {
+  auto bits = static_cast<std::uint32_t>(i) * 2654435761U;
+  bits = (bits ^ bits >> 15) * 2246822519U;
+  return bits ^ bits >> 13;
+}
+/// Any bytes, and numbers in (-1, 1): the power that products take, and so their time, hangs on them.
 __global__ void fill_bytes(std::uint32_t* words, std::int64_t count) {
   for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < count;
-       i += std::int64_t{gridDim.x} * blockDim.x) {
-    const auto mixed = static_cast<std::uint32_t>(i * 2654435761U);
-    words[i] = (mixed ^ mixed >> 15) & 0x7E7E7E7EU;
-  }
+       i += std::int64_t{gridDim.x} * blockDim.x)
+    words[i] = mixed(i);
 }
 template <class T>
 __global__ void fill_numbers(T* numbers, std::int64_t count) {
   for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < count;
        i += std::int64_t{gridDim.x} * blockDim.x)
-    numbers[i] = static_cast<T>(static_cast<std::int32_t>(i * 2654435761U)) * static_cast<T>(0x1p-31);
+    numbers[i] = static_cast<T>(static_cast<std::int32_t>(mixed(i))) * static_cast<T>(0x1p-31);
 }
 
 class Memory {
@@ -127,7 +128,6 @@ class Calibration {
 
   Result<model::Device> run() {
     KIZAMI_RETURN_IF_ERROR(clock_.create());
-    device_.measured = {};
     KIZAMI_RETURN_IF_ERROR(measure_copy());
     KIZAMI_RETURN_IF_ERROR(measure_launch());
     KIZAMI_RETURN_IF_ERROR(measure_library());

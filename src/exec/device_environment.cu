@@ -65,7 +65,7 @@ Status find_bandwidth(int device, double& bytes_per_second) {
   return {};
 }
 
-/// "GPU-<uuid>-<driver>-<version>"
+/// "<uuid>-<driver>-<version>"
 Status find_calibration_key(int device, std::string& key) {
   cudaDeviceProp properties{};
   int driver = 0;
