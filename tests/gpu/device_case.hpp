@@ -175,5 +175,7 @@ inline constexpr EngineName kPortableEngines[] = {EngineName::kMma, EngineName::
 }
 /// The engine of the library's own kernels, which follows the state of a call.
 [[nodiscard]] inline EngineName own_engine() { return device_engines().front(); }
+/// Whether there are fused sums of slices, floating-point slices and scheme ec, which are of engine hopper alone.
+[[nodiscard]] inline bool has_hopper() { return own_engine() == EngineName::kHopper; }
 
 }  // namespace kizami::gpu_test
