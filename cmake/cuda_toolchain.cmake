@@ -1,4 +1,4 @@
-# Finds nvcc and enables CUDA for sm_90a. Sets KIZAMI_HAS_CUDA and, when it is false, KIZAMI_CUDA_REASON.
+# Finds nvcc and enables CUDA for KIZAMI_CUDA_ARCHITECTURES. Sets KIZAMI_HAS_CUDA and, when it is false, KIZAMI_CUDA_REASON.
 set(KIZAMI_HAS_CUDA FALSE)
 set(KIZAMI_CUDA_REASON "")
 if(KIZAMI_CUDA STREQUAL "OFF")
@@ -13,9 +13,18 @@ else()
       if(NOT CMAKE_CUDA_COMPILER)
         set(CMAKE_CUDA_COMPILER ${KIZAMI_NVCC})
       endif()
-      if(NOT CMAKE_CUDA_ARCHITECTURES)
-        set(CMAKE_CUDA_ARCHITECTURES 90a-real)  # PTX of compute_90a is of use to no other device
+      # The cache has what a build tree made before this option says.
+      unset(CMAKE_CUDA_ARCHITECTURES CACHE)
+      set(CMAKE_CUDA_ARCHITECTURES ${KIZAMI_CUDA_ARCHITECTURES})
+      if(KIZAMI_CUDA_ARCHITECTURES STREQUAL "all")
+        # Code of x.y runs on x.z where z >= y: 8.0 on 8.6 and 8.9, 10.0 on 10.3, 12.0 on 12.1. A driver compiles the PTX for the rest.
+        set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 100-real 120-real 80-virtual)
       endif()
+      foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+        if(architecture MATCHES "^90(-|$)")
+          message(FATAL_ERROR "KIZAMI_CUDA_ARCHITECTURES has ${architecture}, must be 90a-real: wgmma is of sm_90a alone")
+        endif()
+      endforeach()
       include(CheckLanguage)
       check_language(CUDA)
       if(CMAKE_CUDA_COMPILER)
@@ -41,6 +50,13 @@ else()
     endif()
   endif()
 endif()
+# For a module whose kernels run on compute capability 9.0 alone: no other code of them, where there is that.
+function(kizami_only_on_hopper module)
+  if(KIZAMI_HAS_CUDA AND "90a-real" IN_LIST CMAKE_CUDA_ARCHITECTURES)
+    set_target_properties(kizami_${module} PROPERTIES CUDA_ARCHITECTURES 90a-real)
+  endif()
+endfunction()
+
 if(KIZAMI_HAS_CUDA)
   message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER} ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 elseif(KIZAMI_CUDA STREQUAL "ON")

@@ -99,8 +99,9 @@ ExitCode parse_and_run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "print this text; after a command, the help of the command");
   app.footer(footer());
   app.require_subcommand(1);
-  const std::vector<Command> commands{add_gemm(app), add_plan(app),  add_check(app), add_bench(app), add_predict(app),
-                                      add_run(app),  add_audit(app), add_info(app),  add_help(app)};
+  const std::vector<Command> commands{add_gemm(app),    add_plan(app),      add_check(app), add_bench(app),
+                                      add_predict(app), add_calibrate(app), add_run(app),   add_audit(app),
+                                      add_info(app),    add_help(app)};
   refuse_unknown_command(argc, argv, commands);
   argc = take_program_words(argc, argv);
   std::vector<std::string> words = with_device_numbers({argv, argv + argc});

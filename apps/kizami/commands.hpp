@@ -23,6 +23,7 @@ struct Command {
 [[nodiscard]] Command add_check(CLI::App& program);
 [[nodiscard]] Command add_bench(CLI::App& program);
 [[nodiscard]] Command add_predict(CLI::App& program);
+[[nodiscard]] Command add_calibrate(CLI::App& program);
 [[nodiscard]] Command add_info(CLI::App& program);
 [[nodiscard]] Command add_run(CLI::App& program);
 [[nodiscard]] Command add_audit(CLI::App& program);

@@ -17,6 +17,7 @@
 #include "commands.hpp"
 #include "device.hpp"
 #include "failure.hpp"
+#include "kizami/calibrate.hpp"
 #include "kizami/predict.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
@@ -95,8 +96,11 @@ Device device_of_machine(const std::string& text) {
   } catch (const Failure& failure) {
     throw Failure(failure.code(), fmt::format("{}; without one: {}, or a file", failure.what(), names_of_devices()));
   }
+  use_device(number);
+  const Result<std::string> calibrated = cuda::calibration_path();
+  if (calibrated.ok() && std::ifstream(calibrated.value())) return device_in_file(calibrated.value());
   if (const Device* const device = model::find_device(name)) return *device;
-  refuse_device(text, fmt::format("is an {}, of which there is no description", name));
+  refuse_device(text, fmt::format("is an {}, of which there is no description; kizami calibrate makes one", name));
 }
 
 Device device_of(const std::string& text) {

@@ -8,10 +8,13 @@
 
 #include "dropin/cublas/device_failure.hpp"
 #include "dropin/policy/answer.hpp"
+#include "kizami/calibrate.hpp"
 #include "kizami/cuda.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
+
+constexpr const char* kUnmeasured = "the device is not calibrated, and the gain too small to be sure of";
 
 /// -1: there is none.
 int current_device() {
@@ -45,6 +48,25 @@ double native_alternative(const Settings& settings, const Call& call) {
   policy.scheme = Scheme::kNative;
   const Result<Plan> plan = plan_of(call, policy);
   return plan.ok() ? plan.value().predicted_seconds() : 0;
+}
+
+/// Whether Kizami is quicker than the native library even if predictions are some way off, as they may be on a card whose
+/// rates nobody has measured. Says once how to have them measured.
+bool pays_unmeasured(const Settings& settings, const Call& call, double seconds) {
+  constexpr double kGain = 1.3;
+  if (settings.policy.scheme != Scheme::kAuto) return true;
+  const Result<bool> is_calibrated = cuda::is_calibrated();
+  if (!is_calibrated.ok() || is_calibrated.value()) return true;
+  static std::atomic<bool> has_told{false};
+  if (!has_told.exchange(true)) {
+    std::fprintf(
+        stderr,
+        "kizami: the rates of this device are not measured, so only products are emulated that are predicted %.1f "
+        "times faster; kizami calibrate measures them, in 25 seconds\n",
+        kGain);
+  }
+  const double native = native_alternative(settings, call);
+  return native == 0 || native >= kGain * seconds;
 }
 
 Choice choose(const Settings& settings, int device, const Call& call, std::size_t workspace_limit) {
@@ -83,6 +105,7 @@ Choice choose(const Settings& settings, int device, const Call& call, std::size_
   choice.bound = plan.bound();
   choice.gauge = plan.gauge();
   choice.seconds = plan.predicted_seconds();
+  if (choice.why_native == nullptr && !pays_unmeasured(settings, call, choice.seconds)) choice.why_native = kUnmeasured;
   if (choice.why_native == nullptr && may_learn(settings)) choice.native_seconds = native_alternative(settings, call);
   choice.workspace_bytes = plan.workspace_bytes();
   return choice;

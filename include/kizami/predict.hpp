@@ -51,8 +51,9 @@ enum class Fact {
   kSustainedShare,       ///< of a short burst of products, at the limit of power
   kProductPowerW,        ///< while products run without end
   kLongProductClockGhz,  ///< of products of some milliseconds
+  kMmaShare,             ///< what engine mma reached of the rate that its model predicts
 };
-inline constexpr std::size_t kNumFacts = 18;
+inline constexpr std::size_t kNumFacts = 19;
 
 /// One number and where it is from.
 struct Quantity {
@@ -249,8 +250,8 @@ struct Names<model::Fact> {
                                               "launch_us",
                                               "sustained_share",
                                               "product_power_w",
-
-                                              "long_product_clock_ghz"};
+                                              "long_product_clock_ghz",
+                                              "mma_share"};
 };
 static_assert(std::size(Names<model::Fact>::kAll) == model::kNumFacts);
 template <>

@@ -5,6 +5,7 @@
 //   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5 --phi 4
 //     every type, shape and phi is a case
 //   bench_gpu_gemm --type d --n 4096 --engine tile               tile kernels
+//   bench_gpu_gemm --type dz --n 4096 --engine mma --portable    by the kernels of compute capability 8.0
 //   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
 //   bench_gpu_gemm --type d --n 256 --batch 100 --engine auto    what the planner takes where no bits are promised
 //   bench_gpu_gemm --type d --n 8192 --engine ozaki1/7 --engine ozaki1/7/truncated/grouped/cublaslt
@@ -32,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "base/device_limits.hpp"
 #include "device_bench.cuh"
 #include "gpu_float_float.cuh"
 #include "gpu_gemm/options.hpp"
@@ -179,7 +181,7 @@ void print(const GemmOptions& options, const Case& one, const Runner& runner, do
                              {"driver", gauges.driver},
                              {"case", std::string(1, one.type) + " " + options.op + " " + to_string(s) +
                                           " phi=" + bench::to_text(one.phi) + batch},
-                             {"who", runner.name},
+                             {"who", runner.name + (options.is_portable ? "/portable" : "")},
                              {"plan", runner.plan},
                              {"ms_median", ms.median},
                              {"ms_min", ms.min},
@@ -354,7 +356,17 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
   check(cudaEventDestroy(end), "event");
 }
 
+/// No clusters, no launches that start early, 163 KB of shared memory for a block, and no wgmma.
+void assume_portable() {
+  kizami::base::DeviceLimits limits;
+  check(kizami::base::find_device_limits(limits), "the device");
+  limits.code_capability = 80;
+  limits.shared_bytes = 163 << 10;
+  kizami::base::assume_device_limits(&limits);
+}
+
 int run(const GemmOptions& options) {
+  if (options.is_portable) assume_portable();
   const bench::Records records(options.json);
   const Cublas cublas;
   const Gauges gauges;

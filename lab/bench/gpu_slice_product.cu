@@ -22,6 +22,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/device_limits.hpp"
 #include "device_bench.cuh"
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/hopper.hpp"
@@ -122,12 +123,10 @@ const product::Engine& engine_of(const std::string& name) {
   return name == "cublaslt" ? cublaslt_engine() : name == "tile" ? tile_device_engine() : hopper_engine();
 }
 
-product::DeviceFacts facts_of(const cudaDeviceProp& device) {
+product::DeviceFacts facts_of() {
   product::DeviceFacts facts;
+  check(base::find_device_limits(facts), "the device");
   facts.space = product::MemorySpace::kDevice;
-  facts.device = 0;
-  facts.compute_capability = 10 * device.major + device.minor;
-  facts.num_sms = device.multiProcessorCount;
   return facts;
 }
 
@@ -258,7 +257,7 @@ int run(const Options& options) {
       const std::string name(kizami::to_string(format.format));
       if (!options.formats.empty() && !contains(options.formats, name)) continue;
       for (const std::string& engine : options.engines)
-        is_right = print_case(engine, facts_of(device), gauges, device.name, format, n, options, records) && is_right;
+        is_right = print_case(engine, facts_of(), gauges, device.name, format, n, options, records) && is_right;
     }
   }
   return is_right ? 0 : 1;

@@ -26,7 +26,7 @@ class Kizami(CMakePackage, CudaPackage):
     depends_on("mpfr", when="+tests", type="build")
     depends_on("python@3.9:", when="+tests", type="build")
     depends_on("cuda@12.0:", when="+cuda")
-    requires("cuda_arch=90", when="+cuda", msg="kernels are for compute capability 9.0")
+    requires("cuda_arch=90", when="+cuda", msg="the code for compute capability 9.0 is what has been run")
 
     def cmake_args(self):
         return [

@@ -53,6 +53,7 @@ Status find_device_limits(DeviceLimits& limits) {
   if (const DeviceLimits* const all = assumed.load(std::memory_order_acquire); all != nullptr) {
     limits = *all;
     limits.device = device;
+    limits.is_assumed = true;
     return {};
   }
   static thread_local DeviceLimits known;
@@ -70,7 +71,12 @@ void assume_device_limits(const DeviceLimits* limits) {
   assumed.store(limits == nullptr ? nullptr : new DeviceLimits(*limits), std::memory_order_release);
 }
 
-Status check_shared_bytes(const char* what, std::size_t bytes, const DeviceLimits& limits) {
+Status check_shared_bytes(const char* what, const void* kernel, std::size_t bytes, const DeviceLimits& limits) {
+  if (limits.is_assumed) {
+    cudaFuncAttributes own{};
+    KIZAMI_RETURN_IF_ERROR(cuda_status(cudaFuncGetAttributes(&own, kernel), what));
+    bytes += own.sharedSizeBytes;
+  }
   if (bytes <= static_cast<std::size_t>(limits.shared_bytes)) return {};
   return {StatusCode::kInternal, std::string(what) + " asks for " + std::to_string(bytes) +
                                      " bytes of shared memory, of which compute capability " +

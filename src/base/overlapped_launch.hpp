@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Launches whose start hides behind the end of the kernel before them in the queue (programmatic dependent launch).
 // Every kernel of such a chain begins with follow_previous_kernel(): it may then be on its multiprocessors early, but
-// touches nothing before all that was enqueued earlier is done.
+// touches nothing before all that was enqueued earlier is done. Devices before sm_90 have none of it: there the
+// functions for kernels do nothing, and launches follow one another.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,17 +10,24 @@
 #include <cstddef>
 
 #include "base/cuda_status.hpp"
+#include "base/device_limits.hpp"
 #include "kizami/status.hpp"
 
 namespace kizami::base {
 
 #ifdef __CUDACC__
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define KIZAMI_GRID_DEPENDENCY(instruction) asm volatile("griddepcontrol." instruction ";" ::: "memory")
+#else
+#define KIZAMI_GRID_DEPENDENCY(instruction) static_cast<void>(0)
+#endif
+
 /// Lets the next kernel of the queue be set up once all blocks of this one have begun, and waits for the end of the
 /// kernel before, unless the launch has done so. All threads of a kernel call it before they read or write global
 /// memory.
 __device__ inline void follow_previous_kernel() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  KIZAMI_GRID_DEPENDENCY("launch_dependents");
+  KIZAMI_GRID_DEPENDENCY("wait");
 }
 
 // Two kernels side by side, of which neither reads what the other writes: the first begins with let_next_run_beside(),
@@ -30,42 +38,45 @@ __device__ inline void follow_previous_kernel() {
 /// Waits for the end of all that was enqueued before, and then lets the next kernel begin beside this one. All threads
 /// of a kernel call it before they read or write global memory, those of blocks that end at once too.
 __device__ inline void let_next_run_beside() {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  KIZAMI_GRID_DEPENDENCY("wait");
+  KIZAMI_GRID_DEPENDENCY("launch_dependents");
 }
 /// Begins a kernel beside one that began with let_next_run_beside(). What earlier kernels wrote is there, and no older
 /// copy of it is read.
 __device__ inline void run_beside_previous() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  KIZAMI_GRID_DEPENDENCY("launch_dependents");
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 /// By all threads of a kernel that has begun with run_beside_previous(), before they end: waits for the kernel beside
 /// it.
-__device__ inline void join_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ inline void join_previous() { KIZAMI_GRID_DEPENDENCY("wait"); }
+#undef KIZAMI_GRID_DEPENDENCY
 #endif
 
-/// The launch attribute.
-[[nodiscard]] inline cudaLaunchAttribute overlapped_start() {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  return attribute;
-}
+/// Enqueues, in clusters of so many blocks, a kernel that begins with follow_previous_kernel(). In tests with assumed limits
+/// all shared memory of the kernel is held against them; where they are the device's own, the driver does.
+/// @range  cluster 0: the kernel knows of none; else blocks of the grid are a multiple. arguments as of cudaLaunchKernel()
+/// @status kInternal: the device has no such clusters, or not that much shared memory for a block; CUDA's own words
+[[nodiscard]] Status enqueue_overlapped(const char* what, const void* kernel, dim3 grid, dim3 block, int cluster,
+                                        std::size_t shared_bytes, cudaStream_t queue, void** arguments);
 
 #ifdef __CUDACC__
 /// Enqueues a kernel that begins with follow_previous_kernel().
 template <class... Parameters, class... Arguments>
+[[nodiscard]] Status launch_overlapped_in(int cluster, const char* what, void (*kernel)(Parameters...), dim3 grid,
+                                          dim3 block, std::size_t shared_bytes, cudaStream_t queue,
+                                          Arguments&&... arguments) {
+  return [&](Parameters... converted) {
+    void* pointers[] = {&converted...};
+    return enqueue_overlapped(what, reinterpret_cast<const void*>(kernel), grid, block, cluster, shared_bytes, queue,
+                              pointers);
+  }(static_cast<Arguments&&>(arguments)...);
+}
+template <class... Parameters, class... Arguments>
 [[nodiscard]] Status launch_overlapped(const char* what, void (*kernel)(Parameters...), dim3 grid, dim3 block,
                                        std::size_t shared_bytes, cudaStream_t queue, Arguments&&... arguments) {
-  cudaLaunchAttribute attribute = overlapped_start();
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = queue;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  return cuda_status(cudaLaunchKernelEx(&config, kernel, static_cast<Arguments&&>(arguments)...), what);
+  return launch_overlapped_in(0, what, kernel, grid, block, shared_bytes, queue,
+                              static_cast<Arguments&&>(arguments)...);
 }
 #endif
 
@@ -74,17 +85,7 @@ template <class... Parameters, class... Arguments>
 [[nodiscard]] inline Status launch_overlapped_clusters(const char* what, const void* kernel, unsigned blocks,
                                                        unsigned threads, int cluster, std::size_t shared_bytes,
                                                        cudaStream_t queue, void* parameter) {
-  cudaLaunchAttribute attributes[2] = {overlapped_start(), {}};
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = queue;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  return cuda_status(cudaLaunchKernelExC(&config, kernel, &parameter), what);
+  return enqueue_overlapped(what, kernel, dim3(blocks), dim3(threads), cluster, shared_bytes, queue, &parameter);
 }
 
 }  // namespace kizami::base

@@ -94,18 +94,8 @@ template <class T>
 Status begin_state_and_scout(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
                              const problem::Lines<T>& a, const problem::Lines<T>& b, float allowance,
                              product::Queue queue) {
-  cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {kScoutCluster, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(kScoutCluster);
-  config.blockDim = dim3(kScoutThreads);
-  config.stream = queue;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  const Scout<T> task{a, b, allowance};
-  return base::cuda_status(cudaLaunchKernelEx(&config, begin_and_scout<T>, state, alpha, num_products, task),
-                           "begin_and_scout");
+  return base::launch_overlapped_in(kScoutCluster, "begin_and_scout", begin_and_scout<T>, kScoutCluster, kScoutThreads,
+                                    0, queue, state, alpha, num_products, Scout<T>{a, b, allowance});
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                       \

@@ -230,17 +230,6 @@ Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product:
                                  kRungsBytes<Core>, queue, look);
 }
 
-/// The major version of what a device can; asked once.
-inline cudaError_t capability(int device, int& major) {
-  static std::array<std::atomic<int>, 64> known{};
-  const bool is_remembered = device >= 0 && device < static_cast<int>(known.size());
-  major = is_remembered ? known[static_cast<std::size_t>(device)].load() : 0;
-  if (major != 0) return cudaSuccess;
-  const cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  if (error == cudaSuccess && is_remembered) known[static_cast<std::size_t>(device)] = major;
-  return error;
-}
-
 }  // namespace kizami::certify::second_look
 
 namespace kizami::certify {
@@ -251,18 +240,19 @@ Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue
   constexpr int kParts = static_cast<int>(problem::kTerms<T>);
   const bool is_whole = look.chunk.mc >= look.a.num_lines && look.chunk.nc >= look.b.num_lines;
   if (!is_whole || look.a.length > num::kSegmentBlocks * num::kDigitBlock) return {};
-  int device = 0;
-  int major = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = capability(device, major);
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(error, "block_rungs"));
+  base::DeviceLimits limits;
+  KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
+  const int device = limits.device;
   if (!look.has_digits) {
     KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("block_digits", block_digits<T>,
                                                    dim3(static_cast<unsigned>(kDigitBlocksPerSm * num_sms), 2),
                                                    dim3(kDigitThreads), 0, queue, look));
   }
-  if (major != 9 || core == DigitCore::kMmaSync)
-    return launch_rungs<T, MmaSyncCore<kParts>, false>(look, device, num_sms, queue);
+  if (!limits.has_wgmma() || core == DigitCore::kMmaSync) {
+    if (has_room_for<MmaSyncCore<kParts>>(limits))
+      return launch_rungs<T, MmaSyncCore<kParts>, false>(look, device, num_sms, queue);
+    return launch_rungs<T, MmaSyncCore<kParts, /*kIsNarrow=*/true>, false>(look, device, num_sms, queue);
+  }
   // What is measured of longer lines takes longer than a tile.
   constexpr std::int64_t kMostLength = 4096;
   const bool has_gain = look.may_want_gain && look.has_digits && look.ladder.may_equilibrate && !look.wants_all_pairs &&

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/device_limits.hpp"
 #include "base/int_math.hpp"
 #include "certify/block_sum.hpp"
 #include "certify/device_equilibration_gain.cuh"
@@ -98,6 +99,10 @@ struct Shared {
 
 template <class Core>
 inline constexpr std::size_t kSharedBytes = sizeof(Shared<Core>) + alignof(Shared<Core>);
+template <class Core>
+[[nodiscard]] bool has_room_for(const base::DeviceLimits& limits) {
+  return static_cast<std::size_t>(limits.shared_bytes) >= kSharedBytes<Core>;
+}
 
 // ---- single instructions --------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of digits by mma.sync m16n8k32, for devices from sm_80 on that give a block 138 KB of shared memory. A block
-// of threads owns a tile of 192 x 128 pairs, and a warp 64 x 32 of it; half as many rows for complex types, whose pairs
-// have two sums.
+// Products of digits by mma.sync m16n8k32, for devices from sm_80 on. A block of threads owns a tile of 192 x 128 pairs,
+// and a warp 64 x 32 of it; half as many rows for complex types, whose pairs have two sums. Where a block has less than
+// 138 KB of shared memory (8.6, 8.9, 12.x) its tile is half as wide.
 //
 // Complex: with the digits r, s of |re| and |im|, the products
 //   P = sum (r + s)(r' + s') of bytes without sign,   M = sum (r - s)(r' - s') of bytes with sign
@@ -43,21 +43,21 @@ __device__ inline void multiply(std::int32_t (&acc)[4], const std::uint32_t (&a)
 }
 #undef KIZAMI_MMA
 
-template <int parts>
+template <int parts, bool kIsNarrow = false>
 struct MmaSyncCore {
   static constexpr int kParts = parts;
-  static constexpr int kStages = 3;
+  static constexpr int kStages = kIsNarrow && parts == 1 ? 2 : 3;
   static constexpr bool kIsWgmma = false;
   static constexpr int kThreads = second_look::kThreads;
   static constexpr int kBlockThreads = kThreads;
   static constexpr int kWarpRows = 64 / kParts;
-  static constexpr int kWarpCols = 32;
+  static constexpr int kWarpCols = kIsNarrow ? 16 : 32;
   static constexpr int kWarpsDown = 3;
   static constexpr int kRows = kWarpsDown * kWarpRows;                  ///< lines of A
   static constexpr int kCols = kThreads / 32 / kWarpsDown * kWarpCols;  ///< lines of B
   static constexpr int kStrips = kWarpRows / 16;                        ///< of mma.sync
   static constexpr int kColumns = kWarpCols / 8;                        ///< likewise
-  static constexpr int kPairs = kWarpRows * kWarpCols / 32;  ///< of a thread: (strip * 4 + column) * 4 + element
+  static constexpr int kPairs = kWarpRows * kWarpCols / 32;  ///< of a thread: (strip * kColumns + column) * 4 + element
 
   /// Place of a thread's pairs in a tile, of the elements that mma.sync m16n8k32 gives a lane.
   struct Place {
@@ -71,8 +71,10 @@ struct MmaSyncCore {
     }
     [[nodiscard]] __device__ int first_row() const { return warp_row + lane() / 4; }
     [[nodiscard]] __device__ int first_col() const { return warp_col + lane() % 4 * 2; }
-    [[nodiscard]] __device__ int row_of(int pair) const { return first_row() + (pair >> 4) * 16 + (pair >> 1 & 1) * 8; }
-    [[nodiscard]] __device__ int col_of(int pair) const { return first_col() + (pair >> 2 & 3) * 8 + (pair & 1); }
+    [[nodiscard]] __device__ int row_of(int pair) const {
+      return first_row() + pair / (4 * kColumns) * 16 + (pair >> 1 & 1) * 8;
+    }
+    [[nodiscard]] __device__ int col_of(int pair) const { return first_col() + pair / 4 % kColumns * 8 + (pair & 1); }
   };
 
   __device__ static __forceinline__ void sync() { __syncthreads(); }
@@ -135,7 +137,7 @@ struct MmaSyncCore {
         for (int e = 0; e < 4; ++e) {
           const float of_a = a_scales[strip * 2 + e / 2];
           const float of_b = e % 2 == 0 ? b_scales.x : b_scales.y;
-          const int pair = (strip * 4 + column) * 4 + e;
+          const int pair = (strip * kColumns + column) * 4 + e;
           sums[0][pair] = add_term(sums[0][pair], acc[e] + other[e], of_a, of_b);
           if constexpr (kParts == 2) sums[1][pair] = add_term(sums[1][pair], acc[e] - other[e], of_a, of_b);
         }

@@ -97,7 +97,7 @@ product::ProductDesc device_sampled_product(const CertificatePlan& plan, const S
   return desc;
 }
 
-double device_certificate_seconds(const problem::Shape& shape, bool is_compared) {
+double device_certificate_seconds(const problem::Shape& shape, const product::RelativeRates& rates, bool is_compared) {
   constexpr double kShortInt8OpsPerSecond = 1.3e15;
   constexpr double kShortProductSeconds = 9e-6;
   constexpr double kCompareBytesPerSecond = 2.9e12;
@@ -106,8 +106,9 @@ double device_certificate_seconds(const problem::Shape& shape, bool is_compared)
   const double pairs = static_cast<double>(shape.m) * static_cast<double>(shape.n);
   const double terms =
       static_cast<double>(shape.k) * parts / static_cast<double>(num::sample_stride(plan::num_terms(shape)));
-  const double product = parts * (2.0 * pairs * terms / kShortInt8OpsPerSecond + kShortProductSeconds);
-  return product + (is_compared ? 0.0 : 4.0 * parts * pairs / kCompareBytesPerSecond + kCompareSeconds);
+  const double product = parts * (2.0 * pairs * terms / (kShortInt8OpsPerSecond * rates.int8) + kShortProductSeconds);
+  return product +
+         (is_compared ? 0.0 : 4.0 * parts * pairs / (kCompareBytesPerSecond * rates.memory) + kCompareSeconds);
 }
 
 }  // namespace kizami::certify

@@ -40,6 +40,7 @@ struct SampledBuffers {
 
 /// Product of sampled digits and comparison, from rates measured on an H200 (docs/perf/h200_call.md).
 /// @param is_compared by the engine itself
-[[nodiscard]] double device_certificate_seconds(const problem::Shape& shape, bool is_compared);
+[[nodiscard]] double device_certificate_seconds(const problem::Shape& shape, const product::RelativeRates& rates,
+                                                bool is_compared);
 
 }  // namespace kizami::certify

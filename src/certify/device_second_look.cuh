@@ -438,17 +438,17 @@ cudaError_t prepare(int& blocks) {
 }
 
 template <class T, class Core>
-cudaError_t launch(const SecondLook<T>& look, int num_sms, product::Queue queue) {
+Status launch(const SecondLook<T>& look, const base::DeviceLimits& limits, int num_sms, product::Queue queue) {
+  constexpr const char* kWhat = "second look";
   static std::array<std::atomic<int>, 64> known{};
-  int device = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error != cudaSuccess) return error;
-  const bool is_remembered = device >= 0 && device < static_cast<int>(known.size());
-  int blocks = is_remembered ? known[static_cast<std::size_t>(device)].load() : 0;
+  const auto kernel = second_look_kernel<T, Core>;
+  KIZAMI_RETURN_IF_ERROR(
+      base::check_shared_bytes(kWhat, reinterpret_cast<const void*>(kernel), kSharedBytes<Core>, limits));
+  const bool is_remembered = limits.device >= 0 && limits.device < static_cast<int>(known.size());
+  int blocks = is_remembered ? known[static_cast<std::size_t>(limits.device)].load() : 0;
   if (blocks == 0) {
-    error = prepare<T, Core>(blocks);
-    if (error != cudaSuccess) return error;
-    if (is_remembered) known[static_cast<std::size_t>(device)] = blocks;
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare<T, Core>(blocks), kWhat));
+    if (is_remembered) known[static_cast<std::size_t>(limits.device)] = blocks;
   }
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
@@ -460,7 +460,7 @@ cudaError_t launch(const SecondLook<T>& look, int num_sms, product::Queue queue)
   config.stream = queue;
   config.attrs = &cooperative;
   config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, second_look_kernel<T, Core>, look);
+  return base::cuda_status(cudaLaunchKernelEx(&config, kernel, look), kWhat);
 }
 
 }  // namespace kizami::certify::second_look
@@ -469,8 +469,12 @@ namespace kizami::certify {
 
 template <class T>
 Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue queue) {
-  using Core = second_look::MmaSyncCore<static_cast<int>(problem::kTerms<T>)>;
-  return base::cuda_status(second_look::launch<T, Core>(look, num_sms, queue), "second look");
+  constexpr int kParts = static_cast<int>(problem::kTerms<T>);
+  base::DeviceLimits limits;
+  KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
+  if (second_look::has_room_for<second_look::MmaSyncCore<kParts>>(limits))
+    return second_look::launch<T, second_look::MmaSyncCore<kParts>>(look, limits, num_sms, queue);
+  return second_look::launch<T, second_look::MmaSyncCore<kParts, /*kIsNarrow=*/true>>(look, limits, num_sms, queue);
 }
 
 }  // namespace kizami::certify

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/carver.hpp"
-#include "base/cuda_status.hpp"
+#include "base/device_limits.hpp"
 #include "convolution/device_direct.hpp"
 #include "convolution/device_split.hpp"
 #include "convolution/direct.hpp"
@@ -15,17 +15,10 @@ namespace kizami::convolution {
 namespace {
 
 Status check_device() {
-  int device = 0;
-  int major = 0;
-  int minor = 0;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "the current device"));
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-                                           "the compute capability"));
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
-                                           "the compute capability"));
-  if (major == 9 && minor == 0) return {};
-  return {StatusCode::kUnsupported,
-          "compute_capability = " + std::to_string(10 * major + minor) + ", must be 90 for convolutions"};
+  base::DeviceLimits limits;
+  KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
+  if (limits.has_wgmma()) return {};
+  return {StatusCode::kUnsupported, "convolutions: " + base::why_no_wgmma(limits)};
 }
 
 Status check_pointer(const char* name, const float* data, bool is_needed) {

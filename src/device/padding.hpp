@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/device_limits.hpp"
+
 namespace kizami::device {
 
 /// Rows of operands and columns of results are padded to this, so that product kernels need no edge code.
@@ -17,5 +19,9 @@ inline constexpr std::int64_t kReadRows = 16;
 /// num::Rung::norm_limit.
 inline constexpr std::int64_t kMaxSinglePassLength = 16384;
 inline constexpr double kMaxSinglePassNorm = 0x1p94;
+/// Elements of a line that the largest cluster of a device takes, kMaxSinglePassLength of one of 16 blocks.
+[[nodiscard]] constexpr std::int64_t longest_single_pass(const base::DeviceLimits& limits) {
+  return kMaxSinglePassLength / 16 * limits.most_cluster();
+}
 
 }  // namespace kizami::device

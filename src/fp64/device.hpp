@@ -36,9 +36,13 @@ struct DeviceCall {
   device::EffortReport learned;           ///< the same of this product alone, for ozaki2::next_look()
 };
 
+/// Shared memory of a block of answer_repairs(), at most.
+inline constexpr int kRepairSharedBytes = 227 * 1024;
+
 /// Answers the pairs of the list, those of neighbouring lines together: apart from answer_exceptions(), whose blocks
 /// are few, each with all shared memory.
-/// @exact, @range, @queue  as answer_exceptions()
+/// @range  limits of a device that gives a block kRepairSharedBytes
+/// @exact, @queue  as answer_exceptions()
 template <class T>
 Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue queue);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <complex>
+#include <string>
 
 #include "base/overlapped_launch.hpp"
 #include "device/effort_word.cuh"
@@ -19,20 +20,23 @@ namespace {
 
 using num::Fp64Summation;
 
-/// 64 x 64 sums a block, as many levels as its shared memory holds: k <= 8192.
+/// 64 x 64 sums a block, as many levels as its shared memory holds: k <= 8192 where that is 227 KB.
 using LargeTile = TileShape<8, 4, 2, 16>;
 constexpr int kLargeTileLevels = 6;
 /// 32 x 32 sums a block: any k, and more blocks where C is small.
 using DeepTile = TileShape<4, 2, 2, 8>;
 constexpr int kDeepTileLevels = kMaxLevels - 1;  // the last sum of all is not held
+/// 16 x 32 sums a block, where the levels of a deep tile need more shared memory than there is.
+using NarrowTile = TileShape<2, 2, 2, 8>;
 /// 64 x 32 compensated sums a block.
 using CompensatedTile = TileShape<4, 4, 4, 16>;
 
-/// Shared memory that a block of compute capability 9.0 may have, and that a multiprocessor has for its blocks.
-constexpr int kBlockBytes = 227 * 1024;
-constexpr int kMultiprocessorBytes = 228 * 1024;
-constexpr int kReservedBytes = 1024;  // of each block
-static_assert(LargeTile::bytes(kLargeTileLevels) <= kBlockBytes && DeepTile::bytes(kDeepTileLevels) <= kBlockBytes);
+/// Shared memory of a multiprocessor that each of its blocks costs beside its own.
+constexpr int kReservedBytes = 1024;
+/// With all that some device gives, any k; and what every device gives.
+static_assert(DeepTile::bytes(kDeepTileLevels) <= kRepairSharedBytes);
+constexpr int kLeastBlockBytes = 99 * 1024;
+static_assert(NarrowTile::bytes(22) <= kLeastBlockBytes && CompensatedTile::bytes(1) <= kLeastBlockBytes);  // k <= 2^29
 constexpr int kMaxBlocksPerMultiprocessor = 2;
 
 template <class T, Fp64Summation kSummation, class Shape>
@@ -68,15 +72,16 @@ int levels_of(std::int64_t num_terms) {
 }
 
 template <class T, Fp64Summation kSummation, class Shape>
-Status launch(const DeviceCall<T>& call, int num_levels, int num_sms, product::Queue queue) {
+Status launch(const DeviceCall<T>& call, const base::DeviceLimits& limits, int num_levels, int num_sms,
+              product::Queue queue) {
   const auto kernel = answer_exceptions_sm90<T, kSummation, Shape>;
   const int levels = std::max(num_levels, 1);  // the epilogue works in the first
   const int bytes = Shape::bytes(levels);
-  const int blocks =
-      std::clamp(kMultiprocessorBytes / (bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
+  const int of_multiprocessor = limits.shared_bytes + kReservedBytes;
+  const int blocks = std::clamp(of_multiprocessor / (bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
   // Always the same number: calls of other threads that need more or less do not disturb.
   KIZAMI_RETURN_IF_ERROR(
-      base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBlockBytes),
+      base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limits.shared_bytes),
                         "shared memory of the FP64 rung"));
   return base::launch_overlapped("the FP64 rung", kernel, blocks, kThreads, static_cast<std::size_t>(bytes), queue,
                                  call, levels);
@@ -87,14 +92,23 @@ Status launch(const DeviceCall<T>& call, int num_levels, int num_sms, product::Q
 template <class T>
 Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
   if (call.c.rows == 0 || call.c.cols == 0) return {};
+  base::DeviceLimits limits;
+  KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
   if (call.summation == Fp64Summation::kCompensated)
-    return launch<T, Fp64Summation::kCompensated, CompensatedTile>(call, 0, num_sms, queue);
+    return launch<T, Fp64Summation::kCompensated, CompensatedTile>(call, limits, 0, num_sms, queue);
   const int num_levels = levels_of(call.a.num_terms());
   const std::int64_t num_large_tiles = base::ceil_div(call.c.rows, LargeTile::kTileRows) *
                                        base::ceil_div(call.c.cols * problem::kTerms<T>, LargeTile::kTileCols);
-  if (num_levels <= kLargeTileLevels && num_large_tiles >= num_sms)
-    return launch<T, Fp64Summation::kPairwise, LargeTile>(call, num_levels, num_sms, queue);
-  return launch<T, Fp64Summation::kPairwise, DeepTile>(call, num_levels, num_sms, queue);
+  if (num_levels <= kLargeTileLevels && LargeTile::bytes(num_levels) <= limits.shared_bytes &&
+      num_large_tiles >= num_sms)
+    return launch<T, Fp64Summation::kPairwise, LargeTile>(call, limits, num_levels, num_sms, queue);
+  if (DeepTile::bytes(num_levels) <= limits.shared_bytes)
+    return launch<T, Fp64Summation::kPairwise, DeepTile>(call, limits, num_levels, num_sms, queue);
+  if (NarrowTile::bytes(num_levels) <= limits.shared_bytes)
+    return launch<T, Fp64Summation::kPairwise, NarrowTile>(call, limits, num_levels, num_sms, queue);
+  return {StatusCode::kUnsupported, "k = " + std::to_string(call.a.length) +
+                                        " has too many chains of FP64 sums for the " +
+                                        std::to_string(limits.shared_bytes) + " bytes of shared memory of a block"};
 }
 
 template <class T>
@@ -103,7 +117,7 @@ Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue que
   const auto kernel = call.summation == Fp64Summation::kPairwise ? answer_repairs_sm90<T, Fp64Summation::kPairwise>
                                                                  : answer_repairs_sm90<T, Fp64Summation::kCompensated>;
   constexpr int kBytes = static_cast<int>(sizeof(RepairShared));
-  static_assert(kBytes <= kBlockBytes);
+  static_assert(kBytes <= kRepairSharedBytes);
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes), "shared memory of repairs"));
   return base::launch_overlapped("repairs", kernel, num_sms, kRepairThreads, kBytes, queue, call);

@@ -65,7 +65,8 @@ class NativeDeviceEngine {
   virtual ~NativeDeviceEngine() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Predicted, of one product or a batch of them in one call.
-  [[nodiscard]] virtual double seconds(const problem::Shape& shape, std::int64_t num_products) const = 0;
+  [[nodiscard]] virtual double seconds(const problem::Shape& shape, const DeviceFacts& facts,
+                                       std::int64_t num_products) const = 0;
   /// Scratch that it takes by itself if it is given none.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/device_limits.hpp"
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 #include "num/rung.hpp"
@@ -95,8 +96,19 @@ struct ProductDesc {
   std::array<Window, kMaxWindows> windows{};
 };
 
+/// Rates of a CUDA device beside those of an H200, to which the seconds of phases and engines are fitted.
+struct RelativeRates {
+  double memory = 1;
+  double int8 = 1;         ///< long products of signed bytes by the vendor's library
+  double fp64 = 1;         ///< instructions outside of tensor cores
+  double native_fp64 = 1;  ///< products of the vendor's library, on tensor cores where there are such
+  double native_fp32 = 1;
+  double mma = 1;             ///< engine mma, beside what its model says of this card
+  bool are_measured = false;  ///< on the card itself, by kizami calibrate
+};
+
 /// What the planner knows of the machine; filled once by exec, so that query() is pure.
-struct DeviceFacts {
+struct DeviceFacts : base::DeviceLimits {  ///< of a CUDA device
   MemorySpace space = MemorySpace::kHost;
   int num_threads = 1;  ///< of the processor
   bool has_avx2 = false;
@@ -104,10 +116,8 @@ struct DeviceFacts {
   bool has_avx512_vnni = false;
   bool has_neon = false;
   // of a CUDA device
-  int device = -1;             ///< its ordinal
-  int compute_capability = 0;  ///< major * 10 + minor
-  int num_sms = 0;
   std::size_t memory_bytes = 0;
+  RelativeRates rates;
 };
 
 /// An engine's acceptance of a ProductDesc.

@@ -96,6 +96,20 @@ class DeviceTest(CliTest):
             self.assertEqual(result.stdout, self.succeed("predict", 4096, 4096, 4096, "--device", name, "--json"))
         self.expect_error(REFUSED, "predict", 1, 1, 1, "--device", 1000, says="--device = 1000, this machine has ")
 
+    def test_calibrate(self):
+        """What it measures is a description, which predict reads."""
+        result = self.run_cli("calibrate", "--output", "card.json")
+        if result.returncode == REFUSED and os.environ.get("KIZAMI_REQUIRE_GPU") != "1":
+            self.assertRegex(result.stderr, NO_DEVICE)
+            self.assertFalse((self.dir / "card.json").exists())
+            self.skipTest(result.stderr)
+        self.assertEqual((result.returncode, result.stdout), (0, "card.json\n"), result)
+        measured = json.loads((self.dir / "card.json").read_text())["measured"]
+        for fact in ("copy_tbs", "launch_us", "int8_tops", "mma_share", "fp64_tensor_tflops", "fp32_tflops"):
+            self.assertGreater(measured[fact]["value"], 0, fact)
+            self.assertIn(fact, result.stderr)
+        self.succeed("predict", 4096, 4096, 4096, "--device", "card.json")
+
     def test_plan(self):
         plan = json.loads(self.succeed_there("plan", 4096, 4096, 4096, "--device", "--json"))
         self.assertEqual((plan["scheme"], plan["m"], plan["dtype"]), ("ozaki2", 4096, "f64"))

@@ -212,7 +212,10 @@ class ProductCase {
 
 /// A machine that has everything; what it really has is for run() to say.
 [[nodiscard]] inline product::DeviceFacts every_feature(int num_threads) {
-  return {.num_threads = num_threads, .has_avx2 = true, .has_avx512 = true, .has_avx512_vnni = true, .has_neon = true};
+  product::DeviceFacts facts;
+  facts.num_threads = num_threads;
+  facts.has_avx2 = facts.has_avx512 = facts.has_avx512_vnni = facts.has_neon = true;
+  return facts;
 }
 
 }  // namespace kizami::engines::testing

@@ -49,9 +49,9 @@ Way ec_way(bool is_short = false) {
 template <class T>
 [[nodiscard]] std::vector<Way> all_ways(bool is_short = false) {
   std::vector<Way> ways;
-  for (const EngineName engine : kDeviceEngines) ways.push_back(ozaki2_way(engine));
-  ways.push_back(ozaki1_way(EngineName::kHopper));
-  if (std::is_same_v<RealOf<T>, float>) ways.push_back(ec_way(is_short));
+  for (const EngineName engine : device_engines()) ways.push_back(ozaki2_way(engine));
+  ways.push_back(ozaki1_way(own_engine()));
+  if (std::is_same_v<RealOf<T>, float> && has_hopper()) ways.push_back(ec_way(is_short));
   return ways;
 }
 
@@ -59,7 +59,7 @@ template <class T>
 template <class T>
 void expect_native(const Layouts& l, Factor<T> alpha, Factor<T> beta) {
   const BatchOperands<T> host = BatchOperands<T>::of_integers(l, 15);
-  BatchResult<T> want = one_by_one<T>(host, alpha, beta, ozaki2_way(EngineName::kHopper).policy);
+  BatchResult<T> want = one_by_one<T>(host, alpha, beta, ozaki2_way(own_engine()).policy);
   const Result<Plan> plan = cuda::make_plan(kScalarOf<T>, l.m, l.n, l.k, native_way().policy);
   ASSERT_TRUE(plan.ok()) << plan.status().reason();
   Outcome native;
@@ -328,7 +328,9 @@ TEST_F(Batches, OfNothing) {
 TEST_F(Batches, OfVeryManyTinyProducts) {
   constexpr std::int64_t kProducts = 65536;
   constexpr std::int64_t kPeriod = 64;
-  for (const Way& way : {ozaki2_way(EngineName::kHopper), ec_way(true)}) {
+  std::vector<Way> ways = {ozaki2_way(own_engine())};
+  if (has_hopper()) ways.push_back(ec_way(true));
+  for (const Way& way : ways) {
     const Layouts all{Layout::kColMajor, Op::kNone, Op::kNone, 4, 3, 5, 4, 5, 4, 20, 15, 12, kProducts};
     Layouts few = all;
     few.num_products = kPeriod;
@@ -464,7 +466,7 @@ TEST_F(Batches, GoToCublasWhereThatIsPredictedFaster) {
   std::vector<Outcome> outcomes(200);
   ASSERT_TRUE(strided<float>(x, 1.0F, 0.0F, policy, outcomes.data()).ok());
   EXPECT_EQ(outcomes[199].engine, "cublas");
-  const Policy exact = ozaki2_way(EngineName::kHopper).policy;
+  const Policy exact = ozaki2_way(own_engine()).policy;
   expect_same(written(x, host, "left to cuBLAS"), one_by_one<float>(host, 1.0F, 0.0F, exact).c, "left to cuBLAS");
 }
 

@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "api/api_case.hpp"
+#include "exec/device_environment.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/device_problem.hpp"
 #include "kizami/cuda.hpp"
@@ -152,7 +154,7 @@ inline Outcome expect_bits_of_host(const std::string& line, EngineName engine, b
   return with_scalar(c.scalar, [&]<class T>() { return expect_bits_of_host<T>(c, engine, may_sync); });
 }
 
-/// The engines of this machine, each with a name for messages.
+/// The engines of compute capability 9.0, each with a name for messages.
 inline constexpr EngineName kDeviceEngines[] = {
     EngineName::kHopper,
     EngineName::kCublasLt,
@@ -160,5 +162,20 @@ inline constexpr EngineName kDeviceEngines[] = {
     EngineName::kTile,
 #endif
 };
+/// And of every other device, or of one that is taken for such (main.cpp).
+inline constexpr EngineName kPortableEngines[] = {EngineName::kMma, EngineName::kCublasLt};
+
+/// Those of this machine.
+[[nodiscard]] inline std::span<const EngineName> device_engines() {
+  static const bool is_portable = [] {
+    const Result<plan::Environment> environment = exec::device_environment();
+    return environment.ok() && !environment.value().facts.has_wgmma();
+  }();
+  return is_portable ? std::span<const EngineName>(kPortableEngines) : std::span<const EngineName>(kDeviceEngines);
+}
+/// The engine of the library's own kernels, which follows the state of a call.
+[[nodiscard]] inline EngineName own_engine() { return device_engines().front(); }
+/// Whether there are fused sums of slices, floating-point slices and scheme ec, which are of engine hopper alone.
+[[nodiscard]] inline bool has_hopper() { return own_engine() == EngineName::kHopper; }
 
 }  // namespace kizami::gpu_test

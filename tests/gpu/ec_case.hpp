@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/device_limits.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "gpu/device_memory.hpp"
 #include "problem/lines.hpp"
@@ -93,15 +94,15 @@ struct DeviceEcOperand {
   }
 };
 
-/// Also needs compute capability 9.0.
+/// Also needs code for compute capability 9.0.
 class EcDeviceTest : public DeviceTest {
  protected:
   void SetUp() override {
     DeviceTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    int major = 0;
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
-    if (major != 9) GTEST_SKIP() << "compute capability " << major << ".x is not 9.0";
+    base::DeviceLimits limits;
+    ASSERT_TRUE(base::find_device_limits(limits).ok());
+    if (!limits.has_wgmma()) GTEST_SKIP() << base::why_no_wgmma(limits);
   }
 };
 

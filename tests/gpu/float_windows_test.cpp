@@ -225,7 +225,8 @@ TEST(CublasLtRefusals, SayWhy) {
   EXPECT_EQ(refusal_of(d, sm_90_facts()), "format = bf16 needs windows");
   DeviceFacts facts = sm_90_facts();
   facts.compute_capability = 75;
-  EXPECT_EQ(refusal_of(good_desc(SliceFormat::kBf16), facts), "compute capability 75, needs 80 for bf16");
+  EXPECT_EQ(refusal_of(good_desc(SliceFormat::kBf16), facts),
+            "compute capability 75, needs 90 for floating-point planes: of no other is it recorded how it adds");
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, FloatWindowsOf, ::testing::ValuesIn(params()), name_of);

@@ -90,7 +90,7 @@ class NonFiniteAlphaOnDevice : public DeviceTest {};
 
 template <class T>
 void expect_all_schemes(const std::string& type) {
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     for (const bool may_sync : {false, true}) {
       Policy policy;
       policy.scheme = Scheme::kOzaki2;
@@ -102,16 +102,16 @@ void expect_all_schemes(const std::string& type) {
   Policy sliced;
   sliced.scheme = Scheme::kOzaki1;
   sliced.slices.num_slices = 3;
-  for (const EngineName engine : {EngineName::kHopper, EngineName::kCublasLt}) {
+  for (const EngineName engine : {own_engine(), EngineName::kCublasLt}) {
     sliced.engine = engine;
     expect_host_bits<T>(sliced, type + ", ozaki1 on " + std::string(to_string(engine)));
   }
-  if (!kIsComplex<T>) {
+  if (!kIsComplex<T> && has_hopper()) {
     sliced.engine = EngineName::kHopper;
     sliced.slices.sums = SliceSums::kFused;
     expect_host_bits<T>(sliced, type + ", ozaki1, fused");
   }
-  if (std::is_same_v<RealOf<T>, float>) {
+  if (std::is_same_v<RealOf<T>, float> && has_hopper()) {
     Policy ec;
     ec.scheme = Scheme::kEc;
     ec.reproducibility = Reproducibility::kNotGuaranteed;
@@ -169,7 +169,7 @@ TEST_F(NonFiniteAlphaOnDevice, IsReadAtEachRunOfAGraph) {
 
 /// By the grammar, where rungs and repairs are those of the host too.
 TEST_F(NonFiniteAlphaOnDevice, HasTheOutcomeOfTheHost) {
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     for (const char* line :
          {"d nn 70x65x300 a=inf b=0.5 A=exprand:phi=3 B=exprand:phi=3", "z tn 40x37x100 a=-inf b=1 A=cancel B=cancel",
           "d nn 1x1x1 a=inf b=0", "s nt 130x3x2000 a=nan b=1", "d nn 60x61x90 a=inf b=0 A=exp_rand B=exp_rand"})

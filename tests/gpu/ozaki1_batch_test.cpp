@@ -35,7 +35,7 @@ TYPED_TEST_SUITE(Ozaki1Batch, Types);
 
 TYPED_TEST(Ozaki1Batch, HasTheBitsOfSingleCalls) {
   using T = TypeParam;
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     Way way = sliced_way(engine, SliceFormat::kInt8, 5);
     expect_single_calls<T>(small_layouts(), T(2), T(-0.5), way);
     expect_single_calls<T>(layouts_of(Layout::kRowMajor, Op::kConjTranspose, Op::kNone, 130, 140, 260, 3, -1, 7, 0),
@@ -60,7 +60,7 @@ TYPED_TEST(Ozaki1Batch, OfEveryFormatHasTheBitsOfSingleCalls) {
 
 TYPED_TEST(Ozaki1Batch, UntilNothingIsLeftCountsForEachProduct) {
   using T = TypeParam;
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     for (const bool has_one_scale : {false, true}) {
       Way way = sliced_way(engine, SliceFormat::kInt8, kUntilZero);
       way.policy.slices.one_scale = has_one_scale;
@@ -102,7 +102,7 @@ TYPED_TEST(Ozaki1Batch, GaugeEntryChoosesForEachProductAsTheHostDoes) {
   ASSERT_TRUE(status.ok()) << status.reason();
   EXPECT_EQ(outcomes[0].scheme, Scheme::kOzaki1);
   EXPECT_EQ(outcomes[3].scheme, Scheme::kOzaki2) << "large elements that meet small ones";
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     way = sliced_way(engine, SliceFormat::kInt8, 0);
     const BatchResult<T> want = one_by_one<T>(host, T(1), half, way.policy);
     expect_same(want.c, c, way.name);

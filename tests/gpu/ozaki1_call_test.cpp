@@ -38,7 +38,7 @@ TEST_F(Ozaki1Call, OfEveryClass) {
                          " B=" + (turn % 3 == 1 ? "randn" : cls) + " seed=" + std::to_string(turn) +
                          " split=" + kSplits[turn % 3] + " slices=" + std::to_string(2 + turn % 7);
       if (scalar == 'z' || scalar == 'c') line += std::string(" gauge=norm form=") + kForms[turn / 4 % 3];
-      expect_bits(line, kDeviceEngines[turn % std::size(kDeviceEngines)]);
+      expect_bits(line, device_engines()[turn % device_engines().size()]);
     }
   }
 }
@@ -52,7 +52,7 @@ TEST_F(Ozaki1Call, OfEveryOpAndLayout) {
           std::string line =
               std::string(1, scalar) + " " + ops + " 133x40x129 a=0.5 b=-2 ld+3 slices=4 layout=" + layout;
           if (is_complex) line += std::string(" gauge=norm form=") + form;
-          expect_bits(line, EngineName::kHopper);
+          expect_bits(line, own_engine());
           if (!is_complex) break;
         }
         expect_bits(std::string(1, scalar) + " " + ops + " 128x128x64 a=-1 b=0 slices=3 layout=" + layout,
@@ -215,11 +215,10 @@ TEST_F(Ozaki1Call, WithOneScaleForAMatrix) {
           "c nt 40x33x130 gauge=norm complex_form=enlarged slices=3 slice_split=nearest"})
       expect_bits_on_all(std::string(rest) + " slice_scale=matrix " + lines);
     expect_bits(std::string("d nn 133x70x300 slice_split=bytes slices=4 slice_sums=fused slice_scale=matrix ") + lines,
-                EngineName::kHopper);
+                own_engine());
   }
-  const Outcome equal = expect_bits("d nn 50x40x100 slices=4 slice_scale=matrix A=ones B=ones", EngineName::kHopper);
-  const Outcome graded =
-      expect_bits("d nn 50x40x100 slices=4 slice_scale=matrix A=grade:rows B=ones", EngineName::kHopper);
+  const Outcome equal = expect_bits("d nn 50x40x100 slices=4 slice_scale=matrix A=ones B=ones", own_engine());
+  const Outcome graded = expect_bits("d nn 50x40x100 slices=4 slice_scale=matrix A=grade:rows B=ones", own_engine());
   EXPECT_GT(graded.bound, equal.bound) << "lines of different size";
 }
 
@@ -232,7 +231,7 @@ TEST_F(Ozaki1Call, UntilNothingIsLeft) {
       expect_bits_on_all(std::string(rest) + " slices=-1 " + lines);
   }
   const auto slices = [](const std::string& line) {
-    return expect_bits("d nn 50x40x100 slices=-1 " + line, EngineName::kHopper).slices;
+    return expect_bits("d nn 50x40x100 slices=-1 " + line, own_engine()).slices;
   };
   EXPECT_EQ(slices("A=zeros B=zeros"), 1);
   EXPECT_EQ(slices("A=ones B=ones"), 1);
@@ -244,7 +243,7 @@ TEST_F(Ozaki1Call, UntilNothingIsLeft) {
 TEST_F(Ozaki1Call, UntilNothingIsLeftInAWorkspaceThatIsSmall) {
   for (const char* line : {"d nn 500x450x900 slices=-1", "z tn 200x250x700 slices=-1 slice_scale=matrix"}) {
     Case c = sliced_case(line);
-    for (const EngineName engine : kDeviceEngines) {
+    for (const EngineName engine : device_engines()) {
       limit_workspace(c, engine, 5);
       expect_bits(c, engine);
     }
@@ -302,7 +301,7 @@ TEST_F(Ozaki1Call, AnswersLinesWithNaNAndInf) {
 TEST_F(Ozaki1Call, InAWorkspaceThatIsSmall) {
   for (const char* line : {"d nn 700x650x900 slices=7", "z tn 300x350x700 slices=5", "d nt 650x300x17000 slices=3"}) {
     Case c = sliced_case(line);
-    for (const EngineName engine : kDeviceEngines) {
+    for (const EngineName engine : device_engines()) {
       limit_workspace(c, engine, 5);
       expect_bits(c, engine);
     }

@@ -58,7 +58,7 @@ inline Outcome expect_bits(const std::string& line, EngineName engine) {
   return expect_bits(sliced_case(line), engine);
 }
 inline void expect_bits_on_all(const std::string& line) {
-  for (const EngineName engine : kDeviceEngines) expect_bits(line, engine);
+  for (const EngineName engine : device_engines()) expect_bits(line, engine);
 }
 
 }  // namespace kizami::gpu_test

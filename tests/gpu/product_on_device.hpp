@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/device_limits.hpp"
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/cpu_simd/cpu_simd.hpp"
 #include "engines/product_case.hpp"
@@ -24,17 +25,15 @@
 
 namespace kizami::gpu_test {
 
-/// Also needs compute capability 9.0.
+/// Also needs code for compute capability 9.0.
 class Sm90Test : public DeviceTest {
  protected:
   void SetUp() override {
     DeviceTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    int major = 0;
-    int minor = 0;
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
-    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "compute capability");
-    if (major * 10 + minor != 90) GTEST_SKIP() << "compute capability " << major << "." << minor << " is not 9.0";
+    base::DeviceLimits limits;
+    ASSERT_TRUE(base::find_device_limits(limits).ok());
+    if (!limits.has_wgmma()) GTEST_SKIP() << base::why_no_wgmma(limits);
   }
 };
 
@@ -61,7 +60,8 @@ inline constexpr std::array kEpilogues = {Epilogue::kStoreAcc, Epilogue::kReduce
   DeviceFacts facts = testing::every_feature(1);
   facts.space = product::MemorySpace::kDevice;
   facts.device = 0;
-  facts.compute_capability = 90;
+  facts.compute_capability = facts.code_capability = 90;
+  facts.shared_bytes = 227 << 10;
   facts.num_sms = 132;
   return facts;
 }

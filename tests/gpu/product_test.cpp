@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(Portable, Product, testing::Values(EngineName::kMma),
 using Call = DeviceTest;
 
 TEST_F(Call, GradedOperandsStayOutOfFp64) {
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     const Outcome outcome =
         expect_bits_of_host("d nn 200x200x400 A=grade:inner,span=400 B=grade:inner,span=400", engine);
     EXPECT_GE(outcome.rung, 0);
@@ -199,7 +199,7 @@ TEST_F(Call, RepairsOfLargeProducts) {
     const Case c = case_of(line);
     ASSERT_GE(c.m * c.n, ozaki2::kOwnRepairElements);
     const Outcome outcome = with_scalar(
-        c.scalar, [&]<class T>() { return expect_bits_of_host<T>(c, EngineName::kHopper, false, change_lines<T>); });
+        c.scalar, [&]<class T>() { return expect_bits_of_host<T>(c, own_engine(), false, change_lines<T>); });
     EXPECT_GE(outcome.rung, 0) << line;
     EXPECT_GT(outcome.repaired, 100) << line;
     EXPECT_GT(outcome.nonfinite_rows, 0) << line;
@@ -225,7 +225,7 @@ TEST_F(Call, ReadsFactorsFromDeviceMemory) {
 
 /// A graph of one call, replayed with other elements: the rung follows the elements of each replay.
 TEST_F(Call, IsCapturedAndReplayedWithOtherElements) {
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     const std::string shape = "d nn 150x140x300 b=1 ";
     const Case first = case_of(shape + "seed=1");
     const Result<Plan> plan = cuda::make_plan(first.scalar, first.m, first.n, first.k, device_policy(first, engine));
@@ -294,7 +294,7 @@ TEST_F(Call, WithoutTermsOrElementsScalesC) {
   struct Extents {
     std::int64_t m, n, k;
   };
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     for (const auto& [m, n, k] : {Extents{30, 20, 0}, Extents{0, 20, 30}, Extents{30, 0, 20}, Extents{0, 0, 0}}) {
       Policy policy;
       policy.scheme = Scheme::kOzaki2;

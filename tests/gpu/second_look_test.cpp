@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.hpp"
+#include "base/device_limits.hpp"
 #include "base/int_math.hpp"
 #include "certify/block_sum.hpp"
 #include "certify/certificate.hpp"
@@ -421,10 +422,12 @@ class SecondLookTest : public gpu_test::DeviceTest {
     const HostLook host = look_on_host(plan, a.lines, a_host, b.lines, b_host);
 
     // All in one kernel, or the pairs as given by others before it.
+    base::DeviceLimits limits;
+    ASSERT_TRUE(base::find_device_limits(limits).ok());
     for (const Way way : {Way::kAlone, Way::kOfDevice, Way::kMmaSync, Way::kAfterSplit}) {
       DeviceLook<T> device(plan, a, a_host, b, b_host, setting);
       const bool is_whole = device.chunk.mc == shape.m && device.chunk.nc == shape.n;
-      if (way == Way::kAfterSplit && (!is_whole || shape.k > device::kMaxSinglePassLength)) continue;
+      if (way == Way::kAfterSplit && (!is_whole || shape.k > device::longest_single_pass(limits))) continue;
       for (int round = 0; round < setting.num_launches; ++round) {
         device.state.upload({way == Way::kAfterSplit ? state_of_blocks_first() : state_of_a_failed_sample()});
         if (way == Way::kAfterSplit) {

@@ -69,7 +69,7 @@ Outcome expect_bits_on_all(const std::string& line) {
   return with_scalar(c.scalar, [&]<class T>() {
     const DeviceResult<T> host = by_host<T>(c);
     Outcome outcome;
-    for (const EngineName engine : kDeviceEngines) outcome = expect_bits<T>(c, engine, host);
+    for (const EngineName engine : device_engines()) outcome = expect_bits<T>(c, engine, host);
     return outcome;
   });
 }
@@ -117,7 +117,7 @@ TEST_F(SliceRungs, OfFloatingSlices) {
         "s nt 60x50x300 slice_format=e4m3 accuracy=bits=12 seed=3",
         "z nn 30x20x200 slice_format=bf16 complex_form=enlarged seed=3",
         "d nn 60x50x500 slice_format=bf16 A=huge:exp=90 B=huge:exp=90 seed=3"})
-    expect_bits(line, EngineName::kHopper);
+    expect_bits(line, own_engine());
 }
 
 TEST_F(SliceRungs, OfEveryClass) {
@@ -133,7 +133,7 @@ TEST_F(SliceRungs, OfEveryClass) {
                          " B=" + (turn % 3 == 1 ? "randn" : cls) + " seed=" + std::to_string(turn) +
                          " split=" + kSplits[turn / 3 % 3];
       if (scalar == 'z' || scalar == 'c') line += std::string(" form=") + kForms[turn / 4 % 2];
-      expect_bits(line, kDeviceEngines[turn % std::size(kDeviceEngines)]);
+      expect_bits(line, device_engines()[turn % device_engines().size()]);
     }
   }
 }
@@ -171,7 +171,7 @@ TEST_F(SliceRungs, InAWorkspaceThatIsSmall) {
     Case c = certified_case(line);
     with_scalar(c.scalar, [&]<class T>() {
       const DeviceResult<T> host = by_host<T>(c);
-      for (const EngineName engine : kDeviceEngines) {
+      for (const EngineName engine : device_engines()) {
         Policy policy = c.policy;
         policy.workspace_limit_bytes = 0;
         policy.engine = engine;

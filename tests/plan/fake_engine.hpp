@@ -56,8 +56,9 @@ class FakeEngine : public product::Engine {
 class FakeCublas : public product::NativeDeviceEngine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "cublas"; }
-  [[nodiscard]] double seconds(const problem::Shape& shape, std::int64_t num_products) const override {
-    return engines::cublas_seconds(shape, num_products);
+  [[nodiscard]] double seconds(const problem::Shape& shape, const product::DeviceFacts& facts,
+                               std::int64_t num_products) const override {
+    return engines::cublas_seconds(shape, num_products, facts.rates);
   }
   [[nodiscard]] std::size_t scratch_bytes() const override { return engines::kCublasScratchBytes; }
   [[nodiscard]] Status run(int, const product::NativeProducts<float>&, std::span<std::byte>,

@@ -12,8 +12,11 @@ namespace kizami::plan {
   product::DeviceFacts facts;
   facts.space = product::MemorySpace::kDevice;
   facts.device = 0;
-  facts.compute_capability = 90;
+  facts.compute_capability = facts.code_capability = 90;
   facts.num_sms = 132;
+  facts.shared_bytes = 227 << 10;
+  facts.l2_bytes = 50 << 20;
+  facts.clock_hz = 1.98e9;
   facts.memory_bytes = std::size_t{140} << 30;
   return facts;
 }

@@ -54,9 +54,9 @@ GemmWay parse_gemm_way(const std::string& text) {
   if (text.starts_with("ozaki1")) return parse_sliced(text);
   if (text.starts_with("cublas/")) return parse_vendor(text);
   GemmWay way{text};
-  if (!find_named(text, EngineName::kCpuRef, EngineName::kTile, way.engine))
+  if (!find_named(text, EngineName::kCpuRef, EngineName::kMma, way.engine))
     throw std::invalid_argument(
-        text + ", must be hopper, cublaslt, tile, ec, auto, ff32, cublas/BITS, cublas/dynamic or ozaki1/SLICES");
+        text + ", must be hopper, cublaslt, mma, tile, ec, auto, ff32, cublas/BITS, cublas/dynamic or ozaki1/SLICES");
   return way;
 }
 
@@ -80,6 +80,8 @@ void add_options(Program& program, GemmOptions& options) {
       "--bits", [&options](int bits) { options.policy.accuracy = kizami::Accuracy::at_bits(bits); },
       "accuracy; without it native");
   program.add_flag("--may-sync", options.policy.may_sync, "lets a call wait for the device");
+  program.add_flag("--portable", options.is_portable,
+                   "calls go as on a device of compute capability 8.0 with these multiprocessors");
   program.add_flag("--no-check{false}", options.checks, "leaves errors out");
   program.add_flag("--no-native{false}", options.has_native, "leaves native cuBLAS out");
   add_json(program, options.json);

@@ -23,7 +23,7 @@ struct GemmWay {
   std::optional<int> vendor_bits = {};
 };
 
-/// hopper, cublaslt, tile (scheme ozaki2), ec, auto, ff32, cublas/dynamic, cublas/BITS, or ozaki1/... of
+/// hopper, cublaslt, mma, tile (scheme ozaki2), ec, auto, ff32, cublas/dynamic, cublas/BITS, or ozaki1/... of
 /// sliced_way.hpp.
 /// @throws std::invalid_argument
 [[nodiscard]] GemmWay parse_gemm_way(const std::string& text);
@@ -41,6 +41,7 @@ struct GemmOptions {
   double sustained = 0;
   bool checks = true;
   bool has_native = true;
+  bool is_portable = false;
   std::string commit = "unknown";
   std::string json;
   kizami::Policy policy;

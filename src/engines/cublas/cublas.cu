@@ -196,8 +196,9 @@ Status multiply(int device, const product::NativeProducts<T>& p, std::span<std::
 class CublasEngine final : public product::NativeDeviceEngine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "cublas"; }
-  [[nodiscard]] double seconds(const problem::Shape& shape, std::int64_t num_products) const override {
-    return cublas_seconds(shape, num_products);
+  [[nodiscard]] double seconds(const problem::Shape& shape, const product::DeviceFacts& facts,
+                               std::int64_t num_products) const override {
+    return cublas_seconds(shape, num_products, facts.rates);
   }
   [[nodiscard]] std::size_t scratch_bytes() const override { return kCublasScratchBytes; }
 

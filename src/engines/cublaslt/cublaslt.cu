@@ -215,12 +215,14 @@ class CublasLtEngine final : public product::Engine {
       return Refusal{"compute capability " + std::to_string(facts.compute_capability) + ", needs 75 for INT8"};
     if (auto reason = why_refused(d, kAbilities)) return Refusal{*reason};
     if (auto reason = why_library_refuses(d)) return Refusal{*reason};
-    if (d.format == SliceFormat::kBf16 && facts.compute_capability < 80)
-      return Refusal{"compute capability " + std::to_string(facts.compute_capability) + ", needs 80 for bf16"};
+    if (d.format != SliceFormat::kInt8 && facts.compute_capability != 90) {
+      return Refusal{"compute capability " + std::to_string(facts.compute_capability) +
+                     ", needs 90 for floating-point planes: of no other is it recorded how it adds"};
+    }
     if (const auto handle = cublaslt_handle(facts.device); !handle.ok()) return Refusal{handle.status().reason()};
     base::Carver counter;
     static_cast<void>(carve(counter, d));
-    return Offer{.workspace_bytes = counter.bytes(), .seconds = cublaslt::seconds(d), .threads = 1};
+    return Offer{.workspace_bytes = counter.bytes(), .seconds = cublaslt::seconds(d, facts.rates), .threads = 1};
   }
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace,

@@ -30,7 +30,7 @@ inline constexpr std::int64_t kRowPad = 16;
 
 /// Measured rates: products a second by size and the pass over the accumulators, docs/perf/h200_call.md; windows and their
 /// launches, lab/results/h200/slice_sums.jsonl, to which tests/device_engines/slice_choice_test.cpp holds the choice.
-[[nodiscard]] inline double seconds(const product::ProductDesc& d) {
+[[nodiscard]] inline double seconds(const product::ProductDesc& d, const product::RelativeRates& rates = {}) {
   double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
   if (d.num_windows > 0) {
     double terms = 0;
@@ -39,20 +39,20 @@ inline constexpr std::int64_t kRowPad = 16;
   }
   const double plane = static_cast<double>(d.m) * static_cast<double>(d.n);
   const double elems = plane * d.num_products;
-  constexpr double kBytesPerSecond = 3.3e12;
+  const double bytes_per_second = 3.3e12 * rates.memory;
   constexpr double kLaunchSeconds = 4e-6;
   constexpr double kFillSeconds = 8e-6;  // until all of the card multiplies
   const bool is_float = d.format != SliceFormat::kInt8;
   const bool is_slow = d.num_windows > 0 && std::min(d.m, d.n) > kMostLines;
-  const double ops_per_second = is_float ? 6.0e14 : is_slow ? 0.95e15 : 1.40e15;
+  const double ops_per_second = (is_float ? 6.0e14 : is_slow ? 0.95e15 : 1.40e15) * rates.int8;
   const double pass_bytes = is_float ? 8.0 : d.epilogue == product::Epilogue::kStoreAcc ? 0.0 : 9.0;
   // Sums that are read before they are added to, unless the L2 cache still has them.
   constexpr double kCachedElems = 8e6;
-  constexpr double kAddedBytesPerSecond = 1.3e12;
+  const double added_bytes_per_second = 1.3e12 * rates.memory;
   const double added = plane > kCachedElems ? 4.0 * plane * (d.num_windows - d.num_products) : 0.0;
   const int num_launches = d.num_windows > 0 ? d.num_windows : planes_together(d) == 1 ? d.num_products : 1;
-  return 2.0 * macs / ops_per_second + pass_bytes * elems / kBytesPerSecond +
-         std::max(0.0, added) / kAddedBytesPerSecond +
+  return 2.0 * macs / ops_per_second + pass_bytes * elems / bytes_per_second +
+         std::max(0.0, added) / added_bytes_per_second +
          (kLaunchSeconds + kFillSeconds * std::min(1.0, plane / 1e6)) * num_launches;
 }
 

@@ -170,10 +170,7 @@ class HopperEc final : public product::EcEngine {
                                                                      const product::DeviceFacts& facts) const override {
     using product::Refusal;
     if (facts.space != product::MemorySpace::kDevice) return Refusal{"the operands are not in device memory"};
-    if (facts.compute_capability != 90) {
-      return Refusal{"compute_capability = " + std::to_string(facts.compute_capability) +
-                     ", must be 90, for the instructions of sm_90a are of no other"};
-    }
+    if (!facts.has_wgmma()) return Refusal{base::why_no_wgmma(facts)};
     for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
       for (const EcPromotion promotion : product::kEcPromotions) {
         if (!has_equal_arithmetic(d, product::ec_arithmetic(format, promotion))) continue;

@@ -232,10 +232,7 @@ Status check_call(const ProductDesc& d, const Pointers& pointers) {
 /// Why no kernel of this engine runs there.
 std::optional<std::string> why_not_there(const DeviceFacts& facts) {
   if (facts.space != product::MemorySpace::kDevice) return "the operands are not in device memory";
-  if (facts.compute_capability != 90) {
-    return "compute_capability = " + std::to_string(facts.compute_capability) +
-           ", must be 90, for the instructions of sm_90a are of no other";
-  }
+  if (!facts.has_wgmma()) return base::why_no_wgmma(facts);
   return std::nullopt;
 }
 

@@ -114,9 +114,8 @@ class MmaProduct final : public product::Engine {
     }
     if (auto reason = why_refused(d, kAbilities)) return Refusal{*std::move(reason)};
     if (auto reason = why_refused_here(d)) return Refusal{*std::move(reason)};
-    const DeviceLimits device = limits_of(facts);
     return Offer{.workspace_bytes = 0,
-                 .seconds = predicted_seconds(d, traits_of(mma_form_for(d, device)), device),
+                 .seconds = predicted_seconds(d, traits_of(mma_form_for(d, facts)), facts) / facts.rates.mma,
                  .threads = 1};
   }
 
@@ -127,15 +126,6 @@ class MmaProduct final : public product::Engine {
     DeviceLimits device;
     KIZAMI_RETURN_IF_ERROR(base::find_device_limits(device));
     return launch_product(d, pointers, traits_of(mma_form_for(d, device)), device, 0, queue);
-  }
-
- private:
-  [[nodiscard]] static DeviceLimits limits_of(const DeviceFacts& facts) {
-    DeviceLimits device;
-    device.compute_capability = facts.compute_capability;
-    device.num_sms = facts.num_sms;
-    device.shared_bytes = 227 << 10;
-    return device;
   }
 };
 

@@ -7,8 +7,6 @@
 //                     go out.
 #pragma once
 
-#include <cooperative_groups.h>
-
 #include "base/cluster_sm90.cuh"
 #include "base/int_math.hpp"
 #include "schemes/ec/device_terms.cuh"
@@ -279,9 +277,8 @@ __device__ void begin_to_receive(Shared& shared, unsigned ranks) {
 template <class T, EcFormat kFormat, int kHeldUnits>
 __device__ void split_across(const Operand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
                              Shared& shared) {
-  const auto cluster = cooperative_groups::this_cluster();
-  const unsigned ranks = cluster.num_blocks();
-  const unsigned rank = cluster.block_rank();
+  const unsigned ranks = base::cluster_size();
+  const unsigned rank = base::cluster_rank();
   if (ranks > 1) begin_to_receive(shared, ranks);
   const int warp = thread_index() / 32;
   const int lane = thread_index() % 32;

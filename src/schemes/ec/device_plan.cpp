@@ -141,12 +141,12 @@ Status validate(const plan::Plan& plan) {
   const auto n = static_cast<double>(plan.shape.n);
   const double split_bytes = format == EcFormat::kF16 ? 4.0 : 8.0;  // of a term of a line that is made
   const double bytes = ((m + n) * 4.0 + (forms * m + n) * split_bytes) * terms;
-  return kUntakenSeconds + bytes / kSplitBytesPerSecond + kSplitSeconds;
+  return kUntakenSeconds + bytes / (kSplitBytesPerSecond * plan.schedule.facts.rates.memory) + kSplitSeconds;
 }
 
 /// Beyond the plan, of one product; without exceptions.
 [[nodiscard]] double seconds_beyond(const plan::Plan& plan, const Effort& effort) {
-  if (effort.stage < 0) return fp64::device_seconds_of_all(plan.shape);
+  if (effort.stage < 0) return fp64::device_seconds_of_all(plan.shape, plan.schedule.facts.rates);
   const EcNumerics& ec = ec_of(plan).numerics;
   if (has_device_planes(plan) || effort.stage == 0 || effort.stage >= ec.num_rungs) return 0;
   const double parts = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
@@ -161,7 +161,8 @@ Status validate(const plan::Plan& plan) {
     const auto* const offer = std::get_if<product::Offer>(&answer);
     return offer == nullptr ? 0.0 : offer->seconds;
   };
-  return seconds(effort.stage) - seconds(0) + elements * parts * kSplitBytes / kSplitBytesPerSecond;
+  return seconds(effort.stage) - seconds(0) +
+         elements * parts * kSplitBytes / (kSplitBytesPerSecond * plan.schedule.facts.rates.memory);
 }
 
 /// Rows of planes, which begin on 128 bytes.
@@ -302,8 +303,9 @@ Status plan_device_ec(plan::Plan& plan, const plan::Environment& environment) {
 }
 
 double device_ec_seconds_beyond(const plan::Plan& plan, const Effort& effort) {
-  const double exceptions =
-      effort.stage < 0 ? 0.0 : fp64::device_seconds_of_elements(plan.shape, effort.num_exceptions, false);
+  const double exceptions = effort.stage < 0 ? 0.0
+                                             : fp64::device_seconds_of_elements(plan.shape, plan.schedule.facts.rates,
+                                                                                effort.num_exceptions, false);
   return std::max(seconds_beyond(plan, effort), 0.0) * static_cast<double>(plan.schedule.batch.num_products) +
          exceptions;
 }

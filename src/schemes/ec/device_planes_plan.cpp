@@ -54,7 +54,7 @@ Status choose_engine(plan::Plan& plan, const plan::Environment& environment) {
   const auto m = static_cast<double>(plan.shape.m);
   const auto n = static_cast<double>(plan.shape.n);
   const double bytes = (m + n) * static_cast<double>(ec_terms(plan)) * (8.0 + part_bytes) + 12.0 * m * n;
-  return kLaunches + bytes * ec_products(plan) / kBytesPerSecond;
+  return kLaunches + bytes * ec_products(plan) / (kBytesPerSecond * plan.schedule.facts.rates.memory);
 }
 
 DevicePlaneBuffers carve_operand(base::Carver& carver, const plan::Plan& plan, std::int64_t lines) {

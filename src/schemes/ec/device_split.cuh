@@ -7,8 +7,6 @@
 // the reports of the first split, and ends if its planes will do.
 #pragma once
 
-#include <cooperative_groups.h>
-
 #include <algorithm>
 #include <string>
 
@@ -142,7 +140,7 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const
 #pragma unroll 1
   for (unsigned at = blockIdx.x; at < job.num_blocks; at += gridDim.x) {
     split_block<T, kFormat, kHeldUnits>(job, at, shared);
-    cooperative_groups::this_cluster().sync();  // `shared` is free again, for others as well
+    base::cluster_sync();  // `shared` is free again, for others as well
   }
 }
 

@@ -52,7 +52,8 @@ Status plan_native(plan::Plan& plan, const plan::Environment& environment) {
     }
     stage.bound = best;
     stage.k_block = plan.shape.k;
-    plan.schedule.seconds = stage.device_engine->seconds(plan.shape, plan.schedule.batch.num_products);
+    plan.schedule.seconds =
+        stage.device_engine->seconds(plan.shape, plan.schedule.facts, plan.schedule.batch.num_products);
     return plan_device_native(plan);
   }
   for (const std::int64_t block :

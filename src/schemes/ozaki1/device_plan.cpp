@@ -188,6 +188,7 @@ std::size_t plan_chunk(plan::Plan& plan) {
   // Fitted to lab/results/h200/slice_sums.jsonl.
   constexpr double kPlaneSeconds = 0.3e-6;
   constexpr double kSumDigitSeconds = 12e-12;  // of a digit of a sum of two parts, whose bits may be far apart
+  const double memory = plan.schedule.facts.rates.memory;
   const SlicedForm form = device_sliced_form(plan);
   const SliceRung& rung = ozaki1_of(plan).numerics.last();
   const auto m = static_cast<double>(plan.shape.m);
@@ -206,7 +207,7 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const bool has_sums_of_parts = ozaki1_of(plan).numerics.complex_form == ComplexForm::kKaratsuba;
   const double of_sums =
       has_sums_of_parts ? kSumDigitSeconds * rung.num_slices * (m + n) * static_cast<double>(plan.shape.k) : 0.0;
-  const double before_sums = kUntakenSeconds + split / kSplitBytesPerSecond + kSplitSeconds + of_sums;
+  const double before_sums = kUntakenSeconds + split / (kSplitBytesPerSecond * memory) + kSplitSeconds + of_sums;
   if (ozaki1_of(plan).sums == SliceSums::kFused) return before_sums;
   const Launches launches = count_launches(plan);
   const double kept =
@@ -214,7 +215,8 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const double sums = m * n *
                       (4.0 * static_cast<double>(launches.planes) + element +
                        kept * static_cast<double>(std::max<std::int64_t>(launches.batches, 1) - 1));
-  return before_sums + sums / kSumBytesPerSecond + kSumSeconds + kPlaneSeconds * static_cast<double>(launches.planes);
+  return before_sums + sums / (kSumBytesPerSecond * memory) + kSumSeconds +
+         kPlaneSeconds * static_cast<double>(launches.planes);
 }
 
 /// What the certificate of slices adds to that.
@@ -225,8 +227,10 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const plan::Chunk& chunk = ozaki2::ozaki2_of(plan).certificate;
   const double elements = static_cast<double>(plan.shape.m + plan.shape.n) * static_cast<double>(plan.shape.k);
   const bool is_compared = chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n;
-  return kUntakenSeconds + 2.0 * elements * size_bytes(plan.shape.scalar) / kStatisticsBytesPerSecond +
-         certify::device_certificate_seconds(plan.shape, is_compared);
+  return kUntakenSeconds +
+         2.0 * elements * size_bytes(plan.shape.scalar) /
+             (kStatisticsBytesPerSecond * plan.schedule.facts.rates.memory) +
+         certify::device_certificate_seconds(plan.shape, plan.schedule.facts.rates, is_compared);
 }
 
 /// Seconds of a call that the lowest rung answers, or the first refusal of any rung.
@@ -534,7 +538,7 @@ bool has_slice_survey(const plan::Plan& plan) {
 bool slices_in_one_pass(const plan::Plan& plan) {
   const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   return !has_slice_survey(plan) && chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
-         plan.shape.k <= device::kMaxSinglePassLength;
+         plan.shape.k <= device::longest_single_pass(plan.schedule.facts);
 }
 
 product::ProductDesc device_slice_product(const plan::Plan& plan, const SliceBatch& batch, std::int64_t m,

@@ -195,8 +195,10 @@ Status device_slices_in_one_pass(const DeviceSliceOperand<T>& a, const DeviceSli
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(device::kPanelLength)),
       "shared memory of the slices"));
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the slices"));
+  if (cluster > 8) {  // more than every device with clusters takes
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the slices"));
+  }
   return base::launch_overlapped_clusters("the slices in one pass", reinterpret_cast<const void*>(kernel),
                                           pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
                                           static_cast<std::size_t>(P::bytes(length)), queue, &pass);

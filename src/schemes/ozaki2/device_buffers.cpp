@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/int_math.hpp"
+#include "fp64/device.hpp"
 #include "num/moduli.hpp"
 #include "product/device_phases.hpp"
 #include "product/engine_bytes.hpp"
@@ -159,7 +160,7 @@ DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Pl
 }
 
 bool prepares_in_one_pass(const plan::Plan& plan) {
-  return plan.shape.k <= device::kMaxSinglePassLength &&
+  return plan.shape.k <= device::longest_single_pass(plan.schedule.facts) &&
          ozaki2_of(plan).ladder.rungs[0].norm_limit < device::kMaxSinglePassNorm;
 }
 
@@ -199,7 +200,8 @@ bool learns_look(const plan::Plan& plan) {
 
 bool repairs_have_own_kernel(const plan::Plan& plan) {
   return plan.first().scheme == Scheme::kOzaki2 && ozaki2_of(plan).has_certificate &&
-         plan.shape.m * plan.shape.n >= kOwnRepairElements;
+         plan.shape.m * plan.shape.n >= kOwnRepairElements &&
+         plan.schedule.facts.shared_bytes >= fp64::kRepairSharedBytes;
 }
 
 product::ProductDesc device_main_product(const plan::Plan& plan, const plan::Chunk& chunk, int num_moduli) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Coefficients fitted to docs/perf/h200_call.md and lab/results/h200: each phase is its bytes or operations at a rate
-// that it reaches when large, and a time that it takes when small.
+// that it reaches when large, and a time that it takes when small. Rates of other cards are beside those of an H200; where
+// FP64 is weak, its instructions hold split and CRT.
 #include "schemes/ozaki2/device_seconds.hpp"
 
 #include <algorithm>
@@ -14,6 +15,18 @@
 #include "schemes/ozaki2/device_buffers.hpp"
 
 namespace kizami::ozaki2 {
+namespace {
+
+// FP64 instructions of an element and a plane of it: 66 of a CRT of 14 planes (src/model/program.cpp).
+constexpr double kSplitInstructions = 5;
+constexpr double kCrtInstructions = 66.0 / 14;
+
+[[nodiscard]] double fp64_seconds(double instructions, const product::RelativeRates& rates) {
+  constexpr double kInstructionsPerSecond = 33.5e12 / 2;  // of an H200, outside of tensor cores
+  return instructions / (kInstructionsPerSecond * rates.fp64);
+}
+
+}  // namespace
 
 double device_phase_seconds(const plan::Plan& plan) {
   const auto m = static_cast<double>(plan.shape.m);
@@ -27,7 +40,10 @@ double device_phase_seconds(const plan::Plan& plan) {
   constexpr double kSplitBytesPerSecond = 2.7e12;
   constexpr double kSplitSeconds = 3e-6;
   const double passes = splits_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
-  double seconds = kUntakenSeconds + (m + n) * k * (passes * element + planes) / kSplitBytesPerSecond + kSplitSeconds;
+  const product::RelativeRates& rates = plan.schedule.facts.rates;
+  const double split = std::max((m + n) * k * (passes * element + planes) / (kSplitBytesPerSecond * rates.memory),
+                                fp64_seconds((m + n) * k * planes * kSplitInstructions, rates));
+  double seconds = kUntakenSeconds + split + kSplitSeconds;
   if (has_device_phases(
           plan)) {  // bodies of tile kernels are bound by instructions, beside the bytes that are counted anyway
     constexpr double kResiduesPerSecond = 6e11;
@@ -37,10 +53,12 @@ double device_phase_seconds(const plan::Plan& plan) {
 
   const double crt_bytes_per_second = is_in_parts ? 1.8e12 : 2.9e12;
   constexpr double kCrtSeconds = 5.5e-6;
-  seconds += m * n * (planes + element) / crt_bytes_per_second + kCrtSeconds;
+  seconds += std::max(m * n * (planes + element) / (crt_bytes_per_second * rates.memory),
+                      fp64_seconds(m * n * planes * kCrtInstructions, rates)) +
+             kCrtSeconds;
 
   if (ozaki2_of(plan).has_certificate)
-    seconds += certify::device_certificate_seconds(plan.shape, compares_in_product(plan));
+    seconds += certify::device_certificate_seconds(plan.shape, rates, compares_in_product(plan));
   return seconds;
 }
 
@@ -65,11 +83,12 @@ namespace {
   const double ops = 2.0 * parts_of(plan) * pairs_of(plan) * static_cast<double>(plan.shape.k);
   const double block_ops_per_second = num::blocks_of_scale(plan.shape.k, has_parts ? 2 : 1) == 2 ? 7.2e14 : 4.4e14;
   constexpr double kPartThatIsRead = 0.43;
-  const double rungs = ops * (ends_early ? kPartThatIsRead : 1.0) / block_ops_per_second;
+  const product::RelativeRates& rates = plan.schedule.facts.rates;
+  const double rungs = ops * (ends_early ? kPartThatIsRead : 1.0) / (block_ops_per_second * rates.int8);
   const double bytes = elements_of(plan) * size_bytes(plan.shape.scalar);
-  if (!begins_on_blocks(plan)) return 40e-6 + bytes / 2.4e12 + rungs;
+  if (!begins_on_blocks(plan)) return 40e-6 + bytes / (2.4e12 * rates.memory) + rungs;
   const double sampled_ops_per_second = has_parts ? 2.4e15 : 3.6e15;
-  return 10e-6 + bytes / 6.5e12 + rungs - ops / sampled_ops_per_second;
+  return 10e-6 + bytes / (6.5e12 * rates.memory) + rungs - ops / (sampled_ops_per_second * rates.int8);
 }
 
 /// One INT8 pass over C at a rung, in all its chunks. 0: the engine does not say
@@ -89,7 +108,7 @@ namespace {
 [[nodiscard]] double crt_seconds(const plan::Plan& plan, int num_moduli) {
   const num::Ring ring = plan::ring_of(plan.shape.scalar);
   const int few_moduli = ring == num::Ring::kReal ? 14 : 15;
-  const double planes_per_second = num_moduli <= few_moduli ? 2.2e12 : 1.5e12;
+  const double planes_per_second = (num_moduli <= few_moduli ? 2.2e12 : 1.5e12) * plan.schedule.facts.rates.memory;
   return pairs_of(plan) * num::num_planes(ring, num_moduli) / planes_per_second;
 }
 
@@ -112,21 +131,23 @@ namespace {
     split = (static_cast<double>(size_bytes(plan.shape.scalar)) + planes) / kSplitBytesPerSecond;
     if (begins_on_blocks(plan)) split -= planes_of_lowest / kPlaneBytesPerSecond;
   }
-  return elements_of(plan) * split + product_seconds(plan, moduli) - product_seconds(plan, lowest) +
-         crt_seconds(plan, moduli) - crt_seconds(plan, lowest);
+  return elements_of(plan) * split / plan.schedule.facts.rates.memory + product_seconds(plan, moduli) -
+         product_seconds(plan, lowest) + crt_seconds(plan, moduli) - crt_seconds(plan, lowest);
 }
 
 /// The look whether equilibration would gain.
 [[nodiscard]] double gain_seconds(const plan::Plan& plan) {
   constexpr double kStartSeconds = 20e-6;
   constexpr double kBytesPerSecond = 12e12;  // of operands
-  return kStartSeconds + elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond;
+  return kStartSeconds +
+         elements_of(plan) * size_bytes(plan.shape.scalar) / (kBytesPerSecond * plan.schedule.facts.rates.memory);
 }
 
 /// The balance of the inner index, and the second look that it asks for.
 [[nodiscard]] double equilibration_seconds(const plan::Plan& plan) {
   constexpr double kBytesPerSecond = 1.5e12;  // of operands, some times over
-  return elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond + second_look_seconds(plan, false);
+  return elements_of(plan) * size_bytes(plan.shape.scalar) / (kBytesPerSecond * plan.schedule.facts.rates.memory) +
+         second_look_seconds(plan, false);
 }
 
 /// Beyond the plan, of one product; without exceptions.
@@ -136,7 +157,7 @@ namespace {
   const bool ends_early = effort.rung == 0 && !effort.is_equilibrated;
   double seconds = effort.has_second_look ? second_look_seconds(plan, ends_early) : 0.0;
   if (effort.is_equilibrated) seconds += equilibration_seconds(plan);
-  if (effort.rung < 0) return seconds + fp64::device_seconds_of_all(plan.shape);
+  if (effort.rung < 0) return seconds + fp64::device_seconds_of_all(plan.shape, plan.schedule.facts.rates);
   const int rung = std::min(effort.rung, ladder.num_rungs - 1);
   if (ladder.may_equilibrate && rung > num::kEquilibrationCost) seconds += gain_seconds(plan);
   return rung > 0 || effort.is_equilibrated ? seconds + climb_seconds(plan, rung) : seconds;
@@ -147,8 +168,9 @@ namespace {
 double device_seconds_beyond(const plan::Plan& plan, const Effort& effort) {
   const bool are_shared =
       repairs_have_own_kernel(plan) && ozaki2_of(plan).fp64_summation == num::Fp64Summation::kPairwise;
-  const double exceptions =
-      effort.rung < 0 ? 0.0 : fp64::device_seconds_of_elements(plan.shape, effort.num_exceptions, are_shared);
+  const double exceptions = effort.rung < 0 ? 0.0
+                                            : fp64::device_seconds_of_elements(plan.shape, plan.schedule.facts.rates,
+                                                                               effort.num_exceptions, are_shared);
   return std::max(of_one_product(plan, effort), 0.0) * static_cast<double>(plan.schedule.batch.num_products) +
          exceptions;
 }

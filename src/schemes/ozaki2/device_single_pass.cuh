@@ -229,8 +229,10 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(device::kPanelLength)),
         "shared memory of the split"));
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
+    if (cluster > 8) {  // more than every device with clusters takes
+      KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
+    }
     return base::launch_overlapped_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
                                             pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b)), device::kPanelThreads,
                                             cluster, static_cast<std::size_t>(shared_bytes(length)), queue, &pass);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Before a device of a kind that nobody has run is trusted: small products by each of its engines, beside the same
+// ones on the processor.
+#pragma once
+
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+
+namespace kizami::exec {
+
+/// @param environment of the calling thread's current device
+/// @status kUnsupported: a product differs, or CUDA refuses it; says which
+/// @queue  waits for a stream of its own; allocates
+Status self_test(const plan::Environment& environment);
+
+}  // namespace kizami::exec
