@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """run_tests.py JUNIT [--left-out WORDS]... -- CTEST...: ctest, and its last lines in words.
 
 Passes on what ctest prints, but for its lists of names at the end. In their place: how many tests passed of each build and kind, how many were
