@@ -84,8 +84,9 @@ int main(int argc, char** argv) {
     require(cudaStreamSynchronize(stream), "getrf");
     lu = element(work_on + size - 1);
     copy(gram);
-    require(cusolverDnDpotrf(solver, CUBLAS_FILL_MODE_LOWER, n, work_on, n, work, cholesky_size, static_cast<int*>(info)),
-            "potrf");
+    require(
+        cusolverDnDpotrf(solver, CUBLAS_FILL_MODE_LOWER, n, work_on, n, work, cholesky_size, static_cast<int*>(info)),
+        "potrf");
     require(cudaStreamSynchronize(stream), "potrf");
     cholesky = element(work_on + size - 1);
   };
