@@ -163,7 +163,7 @@ class EcCall {
     const auto planes = [](const DeviceEcSplit<T>& made) -> product::EcPlanes {
       return {made.planes, made.row_stride, made.scales, made.planes_step, made.scales_step};
     };
-    const auto operand = [&](const DeviceEcSplit<T>& made, std::int64_t num_lines) {
+    const auto taken = [&](const DeviceEcSplit<T>& made, std::int64_t num_lines) {
       product::EcOperand operand;
       operand.planes = planes(made);
       operand.lines.num_lines = num_lines;  // no elements: the FP64 rung answers lines with NaN or Inf
@@ -172,8 +172,8 @@ class EcCall {
     };
     product::EcProduct p;
     p.format = ec_format(first);
-    p.a = operand(a(0), desc.m);
-    p.b = operand(b(0), desc.n);
+    p.a = taken(a(0), desc.m);
+    p.b = taken(b(0), desc.n);
     if (ec.num_rungs == 2) p.second = {ec_format(ec.rungs[1]), planes(a(1)), planes(b(1))};
     p.num_products = static_cast<std::int32_t>(batch_.num_products);
     p.c = reinterpret_cast<float*>(problem_.c.data);
