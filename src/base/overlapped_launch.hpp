@@ -69,16 +69,16 @@ template <class... Parameters, class... Arguments>
 }
 #endif
 
-/// Enqueues, in clusters, a kernel of one parameter that begins with follow_previous_kernel(); blocks.x: a multiple of
+/// Enqueues, in clusters, a kernel of one parameter that begins with follow_previous_kernel(); blocks: a multiple of
 /// cluster.
-[[nodiscard]] inline Status launch_overlapped_clusters(const char* what, const void* kernel, dim3 blocks,
+[[nodiscard]] inline Status launch_overlapped_clusters(const char* what, const void* kernel, unsigned blocks,
                                                        unsigned threads, int cluster, std::size_t shared_bytes,
                                                        cudaStream_t queue, void* parameter) {
   cudaLaunchAttribute attributes[2] = {overlapped_start(), {}};
   attributes[1].id = cudaLaunchAttributeClusterDimension;
   attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   cudaLaunchConfig_t config{};
-  config.gridDim = blocks;
+  config.gridDim = dim3(blocks);
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = queue;

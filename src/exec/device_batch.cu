@@ -23,6 +23,7 @@
 #include "num/scaled.hpp"
 #include "problem/problem.hpp"
 #include "schemes/ec/device_run.hpp"
+#include "schemes/ec/stage.hpp"
 #include "schemes/native/device_run.hpp"
 
 namespace kizami::exec {
@@ -41,7 +42,7 @@ namespace {
 [[nodiscard]] device::DeviceBatchBuffers carve(const plan::Plan& plan, std::byte* workspace) {
   const plan::Schedule& schedule = plan.schedule;
   const int lanes =
-      schedule.products_together > 1
+      ec::ec_of(plan).products_together > 1
           ? 1
           : device::batch_lanes(plan.shape, schedule.batch, schedule.product_bytes, schedule.workspace_bytes);
   base::Carver carver(workspace);

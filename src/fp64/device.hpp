@@ -7,7 +7,6 @@
 
 #include "device/effort_word.hpp"
 #include "device/state.hpp"
-#include "kizami/host_device.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "num/bounds.hpp"
@@ -35,36 +34,6 @@ struct DeviceCall {
   device::EffortReport learned;           ///< the same of this product alone, for ozaki2::next_look()
 };
 
-/// The calls of a batch, by their first. Arrays are device memory, of pointers to the matrices of each call; where they
-/// are null, matrices are so many elements apart.
-template <class T>
-struct DeviceCalls {
-  static constexpr std::int64_t kMost = 1024;
-
-  DeviceCall<T> first;  ///< its state is [num_calls]; its effort that of all
-  std::int64_t num_calls = 1;
-  const T* const* a_array = nullptr;
-  const T* const* b_array = nullptr;
-  T* const* c_array = nullptr;
-  std::int64_t a_step = 0;
-  std::int64_t b_step = 0;
-  std::int64_t c_step = 0;
-  std::int64_t a_stats_step = 0;
-  std::int64_t b_stats_step = 0;
-
-  /// Where arrays are null, also for the host.
-  [[nodiscard]] KIZAMI_HOST_DEVICE DeviceCall<T> at(std::int64_t i) const {
-    DeviceCall<T> call = first;
-    call.a.data = a_array == nullptr ? first.a.data + i * a_step : a_array[i];
-    call.b.data = b_array == nullptr ? first.b.data + i * b_step : b_array[i];
-    call.c.data = c_array == nullptr ? first.c.data + i * c_step : c_array[i];
-    call.a_stats += i * a_stats_step;
-    call.b_stats += i * b_stats_step;
-    call.state += i;
-    return call;
-  }
-};
-
 /// Answers the pairs of the list, those of neighbouring lines together: apart from answer_exceptions(), whose blocks
 /// are few, each with all shared memory.
 /// @exact, @range, @queue  as answer_exceptions()
@@ -80,11 +49,6 @@ Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue que
 template <class T>
 Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue queue);
 
-/// answer_exceptions() of all calls in one launch, for FP32 and complex FP32.
-/// @range 1 <= num_calls <= DeviceCalls::kMost, without repairs
-template <class T>
-Status answer_exceptions_of_all(const DeviceCalls<T>& calls, int num_sms, product::Queue queue);
-
 /// If state->takes_signs: C <- alpha AB + beta C for all elements, with the signs of exact sums in long accumulators,
 /// in place of what would else write C. Slow: k products of integers an element, a warp for each. Else it ends at once.
 /// @exact  elements of finite lines: the bits of answer_nonfinite_alpha(); others: of finish_nonfinite(), any NaN
@@ -92,9 +56,5 @@ Status answer_exceptions_of_all(const DeviceCalls<T>& calls, int num_sms, produc
 /// @queue  enqueues one kernel; no allocation
 template <class T>
 Status answer_signs(const DeviceCall<T>& call, int num_sms, product::Queue queue);
-
-/// The same of all calls in one launch. @range they have one alpha
-template <class T>
-Status answer_signs_of_all(const DeviceCalls<T>& calls, int num_sms, product::Queue queue);
 
 }  // namespace kizami::fp64

@@ -21,15 +21,4 @@ template <class T>
   return device::writes_c(answer_signs(signs, num_sms, queue));
 }
 
-/// The same of a batch.
-template <class T>
-[[nodiscard]] Status answer_left_of_all(const DeviceCalls<T>& left, int num_sms, product::Queue queue) {
-  KIZAMI_RETURN_IF_ERROR(device::writes_c(answer_exceptions_of_all(left, num_sms, queue)));
-  if (left.first.alpha.device == nullptr) return {};
-  DeviceCalls<T> signs = left;
-  signs.first.effort = {};  // has been told
-  signs.first.learned = {};
-  return device::writes_c(answer_signs_of_all(signs, num_sms, queue));
-}
-
 }  // namespace kizami::fp64

@@ -35,47 +35,30 @@ constexpr int kReservedBytes = 1024;  // of each block
 static_assert(LargeTile::bytes(kLargeTileLevels) <= kBlockBytes && DeepTile::bytes(kDeepTileLevels) <= kBlockBytes);
 constexpr int kMaxBlocksPerMultiprocessor = 2;
 
-/// What a call has left. Nearly every call has nothing, and waits for this: all is loaded at once.
-struct Left {
-  bool is_scaling_only;
-  bool wants_all;
-  bool has_repairs;
-  bool has_nonfinite;
-  bool is_any;
-
-  __device__ Left(const device::DeviceState& state, bool has_answered_repairs)
-      : is_scaling_only(state.is_scaling_only != 0),
-        wants_all(state.selection.rung < 0),
-        has_repairs(state.num_repairs != 0 && !has_answered_repairs),
-        has_nonfinite((state.nonfinite_rows | state.nonfinite_cols) != 0) {
-    const bool takes_signs = state.takes_signs != 0;
-    is_any = !(is_scaling_only | takes_signs) & (wants_all | has_repairs | has_nonfinite);
-  }
-};
-
-/// By all threads of the grid.
-template <class T, Fp64Summation kSummation, class Shape>
-__device__ void answer(const DeviceCall<T>& call, const Left& left, const TileMemory<Shape>& memory) {
-  if (left.wants_all) {
-    answer_all_pairs<T, kSummation, Shape>(call, memory);
-  } else if (left.has_repairs) {
-    answer_repairs(call);
-  }
-  if (left.has_nonfinite) answer_nonfinite_lines(call);
-}
-
 template <class T, Fp64Summation kSummation, class Shape>
 __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
     answer_exceptions_sm90(const __grid_constant__ DeviceCall<T> call, int num_levels) {
   extern __shared__ double2 shared_memory[];
   base::follow_previous_kernel();
-  const Left left(*call.state, call.has_answered_repairs);
-  if (blockIdx.x == 0 && threadIdx.x < kWarpSize && !left.is_scaling_only) {
+  // Nearly every call has nothing to do here and waits for this: all is loaded at once, and one branch ends it.
+  const device::DeviceState& state = *call.state;
+  const bool is_scaling_only = state.is_scaling_only != 0;
+  const bool takes_signs = state.takes_signs != 0;
+  const bool wants_all = state.selection.rung < 0;
+  const bool has_repairs = state.num_repairs != 0 && !call.has_answered_repairs;
+  const bool has_nonfinite = (state.nonfinite_rows | state.nonfinite_cols) != 0;
+  if (blockIdx.x == 0 && threadIdx.x < kWarpSize && !is_scaling_only) {
     device::tell_effort(call.effort, call.c.rows, call.c.cols);
     device::tell_effort(call.learned, call.c.rows, call.c.cols);
   }
-  if (!left.is_any) return;
-  answer<T, kSummation, Shape>(call, left, TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
+  if (is_scaling_only | takes_signs | !(wants_all | has_repairs | has_nonfinite)) return;
+  if (wants_all) {
+    answer_all_pairs<T, kSummation, Shape>(call,
+                                           TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
+  } else if (has_repairs) {
+    answer_repairs(call);
+  }
+  if (has_nonfinite) answer_nonfinite_lines(call);
 }
 
 /// Levels of the binary counter that hold a sum at some time, the last sum of all aside.
@@ -84,9 +67,9 @@ int levels_of(std::int64_t num_terms) {
   return num_chains == 0 ? 0 : std::bit_width(static_cast<std::uint64_t>(num_chains - 1));
 }
 
-/// Launches a kernel that takes one call or several.
-template <class Shape, class Calls>
-Status launch(void (*kernel)(Calls, int), const Calls& calls, int num_levels, int num_sms, product::Queue queue) {
+template <class T, Fp64Summation kSummation, class Shape>
+Status launch(const DeviceCall<T>& call, int num_levels, int num_sms, product::Queue queue) {
+  const auto kernel = answer_exceptions_sm90<T, kSummation, Shape>;
   const int levels = std::max(num_levels, 1);  // the epilogue works in the first
   const int bytes = Shape::bytes(levels);
   const int blocks =
@@ -96,37 +79,22 @@ Status launch(void (*kernel)(Calls, int), const Calls& calls, int num_levels, in
       base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBlockBytes),
                         "shared memory of the FP64 rung"));
   return base::launch_overlapped("the FP64 rung", kernel, blocks, kThreads, static_cast<std::size_t>(bytes), queue,
-                                 calls, levels);
+                                 call, levels);
 }
-
-/// Launches kernels.large, deep or compensated, as the shape of the calls and their sums want it.
-template <class Kernels, class T, class Calls>
-Status launch_shape(const Kernels& kernels, const DeviceCall<T>& call, const Calls& calls, int num_sms,
-                    product::Queue queue) {
-  if (call.c.rows == 0 || call.c.cols == 0) return {};
-  if (call.summation == Fp64Summation::kCompensated)
-    return launch<CompensatedTile>(kernels.compensated, calls, 0, num_sms, queue);
-  const int num_levels = levels_of(call.a.num_terms());
-  const std::int64_t num_large_tiles = base::ceil_div(call.c.rows, LargeTile::kTileRows) *
-                                       base::ceil_div(call.c.cols * problem::kTerms<T>, LargeTile::kTileCols);
-  if (num_levels <= kLargeTileLevels && num_large_tiles >= num_sms)
-    return launch<LargeTile>(kernels.large, calls, num_levels, num_sms, queue);
-  return launch<DeepTile>(kernels.deep, calls, num_levels, num_sms, queue);
-}
-
-template <class T>
-struct KernelsOfOne {
-  using Kernel = void (*)(DeviceCall<T>, int);
-  Kernel large = answer_exceptions_sm90<T, Fp64Summation::kPairwise, LargeTile>;
-  Kernel deep = answer_exceptions_sm90<T, Fp64Summation::kPairwise, DeepTile>;
-  Kernel compensated = answer_exceptions_sm90<T, Fp64Summation::kCompensated, CompensatedTile>;
-};
 
 }  // namespace
 
 template <class T>
 Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
-  return launch_shape(KernelsOfOne<T>{}, call, call, num_sms, queue);
+  if (call.c.rows == 0 || call.c.cols == 0) return {};
+  if (call.summation == Fp64Summation::kCompensated)
+    return launch<T, Fp64Summation::kCompensated, CompensatedTile>(call, 0, num_sms, queue);
+  const int num_levels = levels_of(call.a.num_terms());
+  const std::int64_t num_large_tiles = base::ceil_div(call.c.rows, LargeTile::kTileRows) *
+                                       base::ceil_div(call.c.cols * problem::kTerms<T>, LargeTile::kTileCols);
+  if (num_levels <= kLargeTileLevels && num_large_tiles >= num_sms)
+    return launch<T, Fp64Summation::kPairwise, LargeTile>(call, num_levels, num_sms, queue);
+  return launch<T, Fp64Summation::kPairwise, DeepTile>(call, num_levels, num_sms, queue);
 }
 
 template <class T>

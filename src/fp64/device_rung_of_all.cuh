@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The last rung of a batch in one launch: every block finds the calls that have something left, and all blocks answer one
-// after another.
+// The last rung of a batch in one launch: every block finds the calls that have something left, and all blocks answer these
+// one after another.
 #pragma once
 
+#include <algorithm>
+
+#include "fp64/device_calls.hpp"
 #include "fp64/device_rung.cuh"
 
 namespace kizami::fp64 {
 namespace {
+
+/// What a call has left, that has no repairs.
+struct Left {
+  bool wants_all;
+  bool has_nonfinite;
+  bool is_any;
+
+  explicit __device__ Left(const device::DeviceState& state)
+      : wants_all(state.selection.rung < 0), has_nonfinite((state.nonfinite_rows | state.nonfinite_cols) != 0) {
+    const bool is_done = (state.is_scaling_only != 0) | (state.takes_signs != 0);
+    is_any = !is_done & (wants_all | has_nonfinite);
+  }
+};
 
 /// What a block knows of a batch.
 template <class T>
@@ -31,8 +47,7 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
   __syncthreads();
   bool is_any = false;
   for (std::int64_t i = threadIdx.x; i < calls.num_calls; i += kThreads) {
-    const Left left(first.state[i], first.has_answered_repairs);
-    if (!left.is_any) continue;
+    if (!Left(first.state[i]).is_any) continue;
     atomicOr(&open.is_open[i / 32], 1U << i % 32);
     is_any = true;
   }
@@ -46,26 +61,47 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
       if (threadIdx.x == 0) open.call = calls.at(word * 32 + __ffs(static_cast<int>(left)) - 1);
       __syncthreads();
       const DeviceCall<T>& call = open.call;
-      answer<T, kSummation, Shape>(call, Left(*call.state, call.has_answered_repairs),
-                                   TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
+      const Left of_call(*call.state);
+      if (of_call.wants_all) {
+        answer_all_pairs<T, kSummation, Shape>(call,
+                                               TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
+      }
+      if (of_call.has_nonfinite) answer_nonfinite_lines(call);
       __syncthreads();
     }
   }
 }
 
-template <class T>
-struct KernelsOfAll {
-  using Kernel = void (*)(DeviceCalls<T>, int);
-  Kernel large = answer_exceptions_of_all_sm90<T, Fp64Summation::kPairwise, LargeTile>;
-  Kernel deep = answer_exceptions_of_all_sm90<T, Fp64Summation::kPairwise, DeepTile>;
-  Kernel compensated = answer_exceptions_of_all_sm90<T, Fp64Summation::kCompensated, CompensatedTile>;
-};
+template <class T, Fp64Summation kSummation, class Shape>
+Status launch_of_all(const DeviceCalls<T>& calls, int num_levels, int num_sms, product::Queue queue) {
+  const auto kernel = answer_exceptions_of_all_sm90<T, kSummation, Shape>;
+  const int levels = std::max(num_levels, 1);  // the epilogue works in the first
+  const int bytes = Shape::bytes(levels);
+  const int blocks =
+      std::clamp(kMultiprocessorBytes / (bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
+  // All that the kernel's own shared memory leaves.
+  constexpr int kMostBytes = kBlockBytes - static_cast<int>(sizeof(OpenCalls<T>));
+  KIZAMI_RETURN_IF_ERROR(
+      base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes / 16 * 16),
+                        "shared memory of the FP64 rung"));
+  return base::launch_overlapped("the FP64 rung of a batch", kernel, blocks, kThreads, static_cast<std::size_t>(bytes),
+                                 queue, calls, levels);
+}
 
 }  // namespace
 
 template <class T>
 Status answer_exceptions_of_all(const DeviceCalls<T>& calls, int num_sms, product::Queue queue) {
-  return launch_shape(KernelsOfAll<T>{}, calls.first, calls, num_sms, queue);
+  const DeviceCall<T>& call = calls.first;
+  if (call.c.rows == 0 || call.c.cols == 0) return {};
+  if (call.summation == Fp64Summation::kCompensated)
+    return launch_of_all<T, Fp64Summation::kCompensated, CompensatedTile>(calls, 0, num_sms, queue);
+  const int num_levels = levels_of(call.a.num_terms());
+  const std::int64_t num_large_tiles = base::ceil_div(call.c.rows, LargeTile::kTileRows) *
+                                       base::ceil_div(call.c.cols * problem::kTerms<T>, LargeTile::kTileCols);
+  if (num_levels <= kLargeTileLevels && num_large_tiles >= num_sms)
+    return launch_of_all<T, Fp64Summation::kPairwise, LargeTile>(calls, num_levels, num_sms, queue);
+  return launch_of_all<T, Fp64Summation::kPairwise, DeepTile>(calls, num_levels, num_sms, queue);
 }
 
 }  // namespace kizami::fp64

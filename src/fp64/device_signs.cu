@@ -6,7 +6,7 @@
 
 #include "base/overlapped_launch.hpp"
 #include "device/effort_word.cuh"
-#include "fp64/device.hpp"
+#include "fp64/device_calls.hpp"
 #include "fp64/device_pair.cuh"
 #include "num/long_accumulator.hpp"
 

@@ -35,10 +35,9 @@ struct Chunk {
 
 /// What no stage has to itself. Never changes a bit.
 struct Schedule {
-  product::DeviceFacts facts;          ///< with num_threads as decided
-  Batch batch;                         ///< on a device
-  std::int64_t products_together = 1;  ///< on a device: whose phases are one launch each, of a batch
-  std::size_t product_bytes = 0;       ///< on a device: workspace of the products together; or a vendor's scratch
+  product::DeviceFacts facts;     ///< with num_threads as decided
+  Batch batch;                    ///< on a device
+  std::size_t product_bytes = 0;  ///< on a device: workspace of one product of the batch; or a vendor's scratch
   std::size_t workspace_bytes = 0;
   double seconds = 0;  ///< predicted, of all products
 };

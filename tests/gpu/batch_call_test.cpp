@@ -17,6 +17,7 @@
 #include "gpu/batch_case.hpp"
 #include "gpu/device_case.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ec/stage.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -358,7 +359,7 @@ TEST_F(Batches, OfVeryManyTinyProducts) {
     const Result<Plan> many = cuda::make_plan(Scalar::kF32, all.m, all.n, all.k, way.policy, {kProducts, false});
     ASSERT_TRUE(one.ok() && many.ok());
     const std::int64_t at_once =
-        std::max<std::int64_t>(device::kMostBatchLanes, many.value().impl().schedule.products_together);
+        std::max<std::int64_t>(device::kMostBatchLanes, ec::ec_of(many.value().impl()).products_together);
     EXPECT_LE(many.value().workspace_bytes(),
               static_cast<std::size_t>(at_once) * (one.value().workspace_bytes() + device::kWorkspaceAlignment) +
                   kProducts * sizeof(device::DeviceState) + 64);

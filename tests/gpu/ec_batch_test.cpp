@@ -17,6 +17,7 @@
 #include "gpu/batch_case.hpp"
 #include "gpu/device_case.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ec/stage.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -73,7 +74,7 @@ TYPED_TEST(EcBatch, TakesTheRungOfEachProduct) {
     const BatchOperands<T> host = of_all_rungs<T>(l, 17);
     const BatchResult<T> want = one_by_one<T>(host, alpha, beta, way.policy);
     EXPECT_EQ(answers(want.outcomes).size(), 3U) << l.text() << ": the products do not take all rungs";
-    EXPECT_GT(plan_of<T>(l, way.policy).impl().schedule.products_together, 1) << l.text();
+    EXPECT_GT(ec::ec_of(plan_of<T>(l, way.policy).impl()).products_together, 1) << l.text();
     expect_products<T>(host, alpha, beta, way, want);
   };
   for (const Layout layout : {Layout::kColMajor, Layout::kRowMajor}) {
@@ -105,10 +106,10 @@ TYPED_TEST(EcBatch, InSeveralPartsHasTheSameBits) {
   Way way{"ec in parts", ec_policy()};
   const BatchResult<T> want = one_by_one<T>(host, T(1), T(2), way.policy);
   const Plan whole = plan_of<T>(l, way.policy, true);
-  EXPECT_EQ(whole.impl().schedule.products_together, l.num_products);
+  EXPECT_EQ(ec::ec_of(whole.impl()).products_together, l.num_products);
   way.policy.workspace_limit_bytes = whole.workspace_bytes() / 2;
   for (const bool has_device_arrays : {false, true}) {
-    const std::int64_t together = plan_of<T>(l, way.policy, has_device_arrays).impl().schedule.products_together;
+    const std::int64_t together = ec::ec_of(plan_of<T>(l, way.policy, has_device_arrays).impl()).products_together;
     EXPECT_GT(together, 1);
     EXPECT_LT(together, l.num_products);
     EXPECT_NE(l.num_products % together, 0) << "the last part is smaller";
@@ -200,7 +201,7 @@ TYPED_TEST(EcBatch, HasTheLaunchesOfOneProduct) {
                                                       MatrixArray<T>{c_array.data(), c[0]}, memory, stream)
                                : cuda::run_batched<T>(plan, alpha, a, b, T(0), c, memory, stream);
     });
-    const std::int64_t together = plan.impl().schedule.products_together;
+    const std::int64_t together = ec::ec_of(plan.impl()).products_together;
     const std::int64_t parts = (num_products + together - 1) / together;
     return std::pair{count, static_cast<std::size_t>(parts)};
   };

@@ -228,7 +228,7 @@ DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, st
     return (offer == nullptr ? 0.0 : offer->seconds) + phase_seconds(plan, count);
   };
   const std::int64_t num_products = plan.schedule.batch.num_products;
-  const std::int64_t together = plan.schedule.products_together;
+  const std::int64_t together = ec_of(plan).products_together;
   const std::int64_t last = num_products % together;
   return seconds_of(together) * static_cast<double>(num_products / together) + (last == 0 ? 0.0 : seconds_of(last));
 }
@@ -306,9 +306,9 @@ Status plan_device_ec(plan::Plan& plan, const plan::Environment& environment) {
 
   plan::Schedule& schedule = plan.schedule;
   const std::size_t limit = device::workspace_limit(policy.workspace_limit_bytes, schedule.facts);
-  schedule.products_together = products_together(plan, limit);
-  schedule.product_bytes = bytes_of(plan, schedule.products_together);
-  if (schedule.products_together > 1) {
+  stage.products_together = products_together(plan, limit);
+  schedule.product_bytes = bytes_of(plan, stage.products_together);
+  if (stage.products_together > 1) {
     schedule.workspace_bytes = device::device_together_bytes(plan.shape, schedule.batch, schedule.product_bytes);
     schedule.seconds = together_seconds(plan);
     return {};

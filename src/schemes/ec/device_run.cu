@@ -2,6 +2,7 @@
 #include "device/pointer_upload.hpp"
 #include "device/wait.hpp"
 #include "device/writes_c.hpp"
+#include "fp64/device_calls.hpp"
 #include "fp64/device_left.hpp"
 #include "fp64/nonfinite_alpha.hpp"
 #include "schemes/ec/device_run.hpp"
@@ -274,7 +275,7 @@ Status run_part(const plan::Plan& plan, const EcBatch<T>& part, const DeviceEcBu
 template <class RunOne>
 Status run_parts(const plan::Plan& plan, const device::EffortReport& effort, const RunOne& run_one) {
   const std::int64_t num_products = plan.schedule.batch.num_products;
-  const std::int64_t together = plan.schedule.products_together;
+  const std::int64_t together = ec_of(plan).products_together;
   for (std::int64_t begin = 0; begin < num_products; begin += together) {
     const std::int64_t count = std::min(together, num_products - begin);
     const bool is_last = begin + count == num_products;
@@ -285,14 +286,14 @@ Status run_parts(const plan::Plan& plan, const device::EffortReport& effort, con
 
 [[nodiscard]] DeviceEcBuffers carve_together(const plan::Plan& plan, std::byte* workspace, bool is_transposed) {
   base::Carver carver(workspace);
-  return carve_device_ec(carver, plan, is_transposed, plan.schedule.products_together);
+  return carve_device_ec(carver, plan, is_transposed, ec_of(plan).products_together);
 }
 
 }  // namespace
 
 template <class T>
 bool takes_together(const plan::Plan& plan, const Factor<T>& alpha) {
-  return plan.schedule.products_together > 1 && !fp64::is_known_nonfinite(alpha);
+  return ec_of(plan).products_together > 1 && !fp64::is_known_nonfinite(alpha);
 }
 
 template <class T>

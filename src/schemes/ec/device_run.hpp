@@ -59,7 +59,7 @@ struct EcBatch {
 template <class T>
 [[nodiscard]] bool takes_together(const plan::Plan& plan, const Factor<T>& alpha);
 
-/// All products of a batch, plan.schedule.products_together at a time.
+/// All products of a batch, ec_of(plan).products_together at a time.
 /// @range  as run_device_ec(), of each product; takes_together()  @param states [num_products]
 /// @exact  the bits of each product are those of run_device_ec()
 /// @status kInternal with CUDA's words  @queue as run_device_ec(); the number of launches is that of one product for

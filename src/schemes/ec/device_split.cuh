@@ -15,7 +15,7 @@
 #include "base/cluster_sm90.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
-#include "base/overlapped_launch.hpp"
+#include "base/overlapped_grid.hpp"
 #include "device/state.cuh"
 #include "num/ec_range.hpp"
 #include "schemes/ec/device_lines.cuh"
@@ -256,9 +256,9 @@ Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
   if constexpr (kFormat == EcFormat::kTf32) {  // what decisions make again
     if (is_decision) kernel = &decide_ec_smxx<T, kFormat, kHeldUnits>;
   }
-  return base::launch_overlapped_clusters("the split of FP32 operands", reinterpret_cast<const void*>(kernel),
-                                          dim3(static_cast<unsigned>(ctas), static_cast<unsigned>(num_products)),
-                                          kThreads, cluster, 0, queue, &job);
+  const dim3 grid(static_cast<unsigned>(ctas), static_cast<unsigned>(num_products));
+  return base::launch_overlapped_grid("the split of FP32 operands", reinterpret_cast<const void*>(kernel), grid,
+                                      kThreads, cluster, queue, &job);
 }
 
 /// Long lines across memory alone, the rest together. The first launch writes the state.

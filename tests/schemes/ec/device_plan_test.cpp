@@ -340,10 +340,10 @@ TEST_F(DeviceEcPlan, OfABatchHasProductsTogether) {
   const Batch batch{500, false};
   const plan::Plan one = planned(ec_policy(), shape).value();
   const plan::Plan many = planned(ec_policy(), shape, batch).value();
-  EXPECT_EQ(one.schedule.products_together, 1);
+  EXPECT_EQ(ec_of(one).products_together, 1);
   EXPECT_EQ(one.schedule.product_bytes, one.schedule.workspace_bytes);
   EXPECT_EQ(plan::numerics_hash(many), plan::numerics_hash(one));
-  EXPECT_EQ(many.schedule.products_together, 500);
+  EXPECT_EQ(ec_of(many).products_together, 500);
   // Pieces of many products are not rounded up one by one, but for three pointers each.
   EXPECT_LE(many.schedule.product_bytes, 500 * (one.schedule.product_bytes + 3 * sizeof(void*)));
   EXPECT_GE(many.schedule.product_bytes,
@@ -356,12 +356,12 @@ TEST_F(DeviceEcPlan, OfABatchHasProductsTogether) {
   Policy limited = ec_policy();
   limited.workspace_limit_bytes = many.schedule.workspace_bytes - 1;
   const plan::Plan halves = planned(limited, shape, batch).value();
-  EXPECT_EQ(halves.schedule.products_together, 250) << "equal parts";
+  EXPECT_EQ(ec_of(halves).products_together, 250) << "equal parts";
   EXPECT_LE(halves.schedule.workspace_bytes, limited.workspace_limit_bytes);
   EXPECT_GT(halves.schedule.seconds, many.schedule.seconds);
   limited.workspace_limit_bytes = device::device_batch_bytes(shape, batch, one.schedule.workspace_bytes, 0);
   const plan::Plan least = planned(limited, shape, batch).value();
-  EXPECT_EQ(least.schedule.products_together, 1);
+  EXPECT_EQ(ec_of(least).products_together, 1);
   EXPECT_EQ(least.schedule.workspace_bytes, limited.workspace_limit_bytes);
   EXPECT_DOUBLE_EQ(least.schedule.seconds, 500 * one.schedule.seconds) << "one after another";
   --limited.workspace_limit_bytes;
@@ -371,7 +371,7 @@ TEST_F(DeviceEcPlan, OfABatchHasProductsTogether) {
 
 TEST_F(DeviceEcPlan, TakesAsManyProductsTogetherAsLaunchesHoldAndMemoryAllows) {
   const auto together = [&](const problem::Shape& shape, const Batch& batch, const Policy& policy = ec_policy()) {
-    return planned(policy, shape, batch).value().schedule.products_together;
+    return ec_of(planned(policy, shape, batch).value()).products_together;
   };
   EXPECT_EQ(together({Scalar::kF32, 512, 512, 512}, {64, false}), 64);
   EXPECT_EQ(together({Scalar::kF32, 512, 512, 512}, {64, true}), 64);
