@@ -216,7 +216,8 @@ DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, st
     const std::int64_t middle = fitting + (too_many - fitting) / 2;
     (fits(middle) ? fitting : too_many) = middle;
   }
-  return base::ceil_div(num_products, base::ceil_div(num_products, fitting));
+  const std::int64_t parts = (num_products - 1) / fitting + 1;  // no sum exceeds the range: counts are up to 2^63 - 1
+  return (num_products - 1) / parts + 1;
 }
 
 /// Predicted, of all products.
