@@ -530,6 +530,18 @@ Command add_predict(CLI::App& program) {
   app->add_option("--basis", options->basis,
                   "what of a description counts: calibrated takes measured rates before the sheet's [calibrated]")
       ->type_name("sheet|calibrated");
+  app->add_option("--share", options->shares, "the product is shared by so many devices, or several numbers of them")
+      ->delimiter(',')
+      ->type_name("P");
+  app->add_option("--node", options->node, "devices of a node [8]")->type_name("N");
+  app->add_option("--link", options->link, "GB/s between devices of a node, each way [392]")->type_name("GB/S");
+  app->add_option("--network", options->network, "GB/s of a device to other nodes, each way [50]")->type_name("GB/S");
+  app->add_option("--host", options->host, "GB/s of a device from page-locked memory, each way [50]")
+      ->type_name("GB/S");
+  app->add_option("--latency", options->latency, "microseconds of a message between nodes [5]")->type_name("US");
+  app->add_option("--from", options->home, "where the matrices of a shared product are [pieces]")
+      ->type_name("pieces|device|host");
+  app->add_option("--parts", options->parts, "of a device's block [4; 1 across nodes]")->type_name("Q");
   app->add_option("--picture", options->picture, "draw the roofline of a sweep: an SVG file")->type_name("FILE");
   app->add_flag("--accurate", options->is_accurate, "gemmul8: scaling by a product of its own");
   app->add_flag("--csv", options->is_csv, "print a line of CSV for each prediction");
