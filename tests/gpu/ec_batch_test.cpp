@@ -115,16 +115,6 @@ TYPED_TEST(EcBatch, InSeveralPartsHasTheSameBits) {
     EXPECT_NE(l.num_products % together, 0) << "the last part is smaller";
   }
   expect_products<T>(host, T(1), T(2), way, want);
-
-  // Two together, and a last part of one product.
-  Layouts odd = l;
-  odd.num_products = 3;
-  const BatchOperands<T> three = of_all_rungs<T>(odd, 6);
-  way.policy.workspace_limit_bytes = 0;
-  const BatchResult<T> want_three = one_by_one<T>(three, T(1), T(2), way.policy);
-  way.policy.workspace_limit_bytes = plan_of<T>(odd, way.policy, true).workspace_bytes() - 1;
-  EXPECT_EQ(ec::ec_of(plan_of<T>(odd, way.policy, true).impl()).products_together, 2);
-  expect_products<T>(three, T(1), T(2), way, want_three);
 }
 
 /// Pointers of the host at no equal distances, the products in another order.

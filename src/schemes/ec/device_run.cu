@@ -88,8 +88,7 @@ class EcCall {
     return product::ec_line_bytes(ec_format(ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage)]),
                                   plan::num_terms(plan_.shape));
   }
-  /// Also of a last part of one product that arrays find.
-  [[nodiscard]] bool is_batch() const { return batch_.num_products > 1 || batch_.c_array != nullptr; }
+  [[nodiscard]] bool is_batch() const { return batch_.num_products > 1; }
   /// The kernels' operands: C is stored by columns of what they multiply.
   [[nodiscard]] DeviceEcSplit<T> a(int stage) const {
     return operand(is_transposed_ ? Side::kB : Side::kA, buffers_.a, stage);
