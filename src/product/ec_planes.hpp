@@ -37,16 +37,13 @@ inline constexpr std::int64_t kEcBlockBytes = 128;
 /// numbers do not round up to infinity. TF32: products stay below 2^92 and sums of 2^34 of them below 2^126.
 [[nodiscard]] constexpr int ec_top_exponent(EcFormat format) { return format == EcFormat::kF16 ? 14 : 45; }
 
-/// A split operand in device memory, of all products of a batch.
-/// @shape  line i of product p: ec_line_bytes() bytes at data + p * product_stride + i * row_stride, zeros beyond its
-///         length; its scale: scales[p * scales_stride + i]
-/// @range  data begins on 128 bytes, scales on 8; row_stride and product_stride multiples of 128, scales_stride even
+/// A split operand in device memory.
+/// @shape  line i: ec_line_bytes() bytes at data + i * row_stride, zeros beyond its length; scales: [num_lines]
+/// @range  data begins on 128 bytes, scales on 8; row_stride a multiple of 128
 struct EcPlanes {
   const std::int8_t* data = nullptr;
   std::int64_t row_stride = 0;           ///< bytes
   const std::int32_t* scales = nullptr;  ///< x 2^scale is what hi + lo holds; num::kSkipLine for lines with NaN or Inf
-  std::int64_t product_stride = 0;       ///< bytes; 0: all products have this operand
-  std::int64_t scales_stride = 0;
 };
 
 /// What some lines of both operands are not (num::EcLineFlag), and how many of them have NaN or Inf.

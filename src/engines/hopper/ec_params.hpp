@@ -13,38 +13,30 @@ namespace kizami::engines::hopper {
 
 /// What differs between the splits that planes may hold.
 struct EcSplitParams {
-  TensorMapBits a_map;  ///< {bytes of k, line, product}
+  TensorMapBits a_map;
   TensorMapBits b_map;
-  const std::int32_t* a_scales;
-  const std::int32_t* b_scales;
   std::int32_t num_k_blocks;      ///< of one plane; a multiple of the stages of one promotion
   std::int32_t block_promotions;  ///< block_promotions(), read where has_block_sums()
   std::int32_t is_tf32;
 };
 
-/// A plane of the walk is a product of the batch.
 struct EcParams : TileWalk {  // maps and num_k_blocks are in `splits`
   EcSplitParams splits[2];
   const std::int32_t* decision;  ///< null, or where the index into `splits` is
-  std::int64_t decision_stride;
   std::int32_t num_splits;
-  std::int32_t num_products;
-  std::uint32_t num_tiles;  ///< of clusters, of all products
   float* c;
-  std::int64_t c_product_stride;
-  float* const* c_array;      ///< of each product, or null
   std::int64_t c_row_stride;  ///< of lines of A, or of pairs of them where C is complex
   std::int64_t c_col_stride;
   Factor<float> alpha;
   Factor<float> beta;
   Factor<std::complex<float>> complex_alpha;
   Factor<std::complex<float>> complex_beta;
-  std::int64_t a_scales_stride;  ///< from one product to the next
-  std::int64_t b_scales_stride;
+  const std::int32_t* a_scales;
+  const std::int32_t* b_scales;
   problem::Lines<float> a_lines;
   problem::Lines<float> b_lines;
   std::int32_t is_complex;
-  std::int32_t has_aligned_columns;  ///< columns of C are contiguous, and begin on 16 bytes where the first does
+  std::int32_t has_aligned_c;  ///< columns of C are contiguous, and begin on 16 bytes
 };
 static_assert(sizeof(EcParams) <= 4096, "the limit of kernel parameters");
 

@@ -68,41 +68,20 @@ std::optional<std::string> why_refused_extents(std::int64_t m, std::int64_t n, s
          " make too many tiles, must be below 2^30 of 128 x 64";
 }
 
-std::optional<std::string> why_refused(const product::EcPlanes& planes, EcFormat format, std::int64_t length,
-                                       std::int64_t num_products, const std::string& name) {
+std::optional<std::string> why_refused(const EcOperand& operand, EcFormat format, std::int64_t row_stride,
+                                       const std::string& name) {
+  const product::EcPlanes& planes = operand.planes;
   if (planes.data == nullptr || planes.scales == nullptr) return "the planes or scales of " + name + " are null";
   if (reinterpret_cast<std::uintptr_t>(planes.data) % product::kEcBlockBytes != 0)
     return "the planes of " + name + " do not begin on 128 bytes";
   if (reinterpret_cast<std::uintptr_t>(planes.scales) % 8 != 0)
     return "the scales of " + name + " do not begin on 8 bytes";
-  const std::int64_t least = product::ec_line_bytes(format, length);
-  if (planes.row_stride < least || planes.row_stride % product::kEcBlockBytes != 0 ||
-      planes.row_stride >= kMapStrideLimit) {
-    return detail::wrong((name + ".planes.row_stride").c_str(), planes.row_stride,
+  const std::int64_t least = product::ec_line_bytes(format, operand.lines.length);
+  if (row_stride < least || row_stride % product::kEcBlockBytes != 0 || row_stride >= kMapStrideLimit) {
+    return detail::wrong((name + ".planes.row_stride").c_str(), row_stride,
                          "a multiple of 128, at least " + std::to_string(least) + " and below 2^40");
   }
-  if (num_products == 1) return std::nullopt;
-  if (planes.product_stride < 0 || planes.product_stride % product::kEcBlockBytes != 0 ||
-      planes.product_stride >= kMapStrideLimit) {
-    return detail::wrong((name + ".planes.product_stride").c_str(), planes.product_stride,
-                         "a multiple of 128, at least 0 and below 2^40");
-  }
-  if (planes.scales_stride < 0 || planes.scales_stride % 2 != 0)
-    return detail::wrong((name + ".planes.scales_stride").c_str(), planes.scales_stride, "even and at least 0");
   return std::nullopt;
-}
-
-std::optional<std::string> why_refused_batch(const EcProduct& p) {
-  if (p.num_products < 1 || p.num_products > product::kMostEcProducts) {
-    return detail::wrong("num_products", p.num_products,
-                         "at least 1 and at most " + std::to_string(product::kMostEcProducts));
-  }
-  if (p.num_products == 1) return std::nullopt;
-  if (p.a.lines.data != nullptr || p.b.lines.data != nullptr) return "a batch has no elements of A or B";
-  if (ceil_div(p.a.lines.num_lines, 128) * ceil_div(p.b.lines.num_lines, 64) < kSizeLimit / p.num_products)
-    return std::nullopt;
-  return "m = " + std::to_string(p.a.lines.num_lines) + " and n = " + std::to_string(p.b.lines.num_lines) + " of " +
-         std::to_string(p.num_products) + " products make too many tiles, must be below 2^30 of 128 x 64";
 }
 
 std::optional<std::string> why_refused(const EcProduct& p) {
@@ -111,19 +90,13 @@ std::optional<std::string> why_refused(const EcProduct& p) {
     return detail::wrong("length of the lines of b", p.b.lines.length,
                          "that of a, " + std::to_string(p.a.lines.length));
   }
-  if (auto reason = why_refused_batch(p)) return reason;
-  const auto why_refused_planes = [&](const product::EcPlanes& planes, EcFormat format, const char* name) {
-    return why_refused(planes, format, p.a.lines.length, p.num_products, name);
-  };
-  if (auto reason = why_refused_planes(p.a.planes, p.format, "a")) return reason;
-  if (auto reason = why_refused_planes(p.b.planes, p.format, "b")) return reason;
+  if (auto reason = why_refused(p.a, p.format, p.a.planes.row_stride, "a")) return reason;
+  if (auto reason = why_refused(p.b, p.format, p.b.planes.row_stride, "b")) return reason;
   if (p.second.has_value()) {
-    if (auto reason = why_refused_planes(p.second->a, p.second->format, "a")) return reason;
-    if (auto reason = why_refused_planes(p.second->b, p.second->format, "b")) return reason;
-    if (p.second->a.scales_stride != p.a.planes.scales_stride || p.second->b.scales_stride != p.b.planes.scales_stride)
-      return "the scales of both splits are not as far from one product to the next";
+    if (auto reason = why_refused(p.a, p.second->format, p.second->a_row_stride, "a")) return reason;
+    if (auto reason = why_refused(p.b, p.second->format, p.second->b_row_stride, "b")) return reason;
   }
-  if (p.c == nullptr && p.c_array == nullptr) return "c is null";
+  if (p.c == nullptr) return "c is null";
   if (p.b.lines.num_lines > 1 && p.c_row_stride == 1 && !p.is_complex && p.c_col_stride < p.a.lines.num_lines) {
     return detail::wrong("c_col_stride", p.c_col_stride, "at least m = " + std::to_string(p.a.lines.num_lines));
   }
@@ -139,16 +112,14 @@ std::optional<std::string> why_refused(const EcProduct& p) {
 
 // ---- the launch ----
 
-/// Products are the planes of a map, of which there is one where they share the operand.
-hopper::MapLines lines_of(const char* name, const EcOperand& operand, const product::EcPlanes& planes, EcFormat format,
-                          std::int64_t num_products) {
+hopper::MapLines lines_of(const char* name, const EcOperand& operand, EcFormat format, std::int64_t row_stride) {
   return {name,
-          planes.data,
+          operand.planes.data,
           operand.lines.num_lines,
           product::ec_line_bytes(format, operand.lines.length),
-          planes.row_stride,
-          planes.product_stride,
-          planes.product_stride == 0 ? 1 : num_products};
+          row_stride,
+          row_stride,
+          1};
 }
 
 }  // namespace
@@ -156,7 +127,7 @@ hopper::MapLines lines_of(const char* name, const EcOperand& operand, const prod
 std::span<const EcFormTraits, kNumEcForms> ec_forms() { return kForms; }
 
 double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, const EcFormTraits& traits,
-                            int num_sms, std::int64_t num_products) {
+                            int num_sms) {
   // Measured: docs/perf/h200_ec.md.
   constexpr std::array<double, kNumEcForms> kShareReached = {0.79, 0.77, 0.69};
   constexpr double kStoreCycles = 3000;  // of a tile, that no multiplication covers
@@ -167,8 +138,7 @@ double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFo
                                  kShareReached[static_cast<std::size_t>(traits.form)] +
                              kStoreCycles;
   const std::int64_t clusters = ceil_div(m, traits.tile_i) * ceil_div(n, std::int64_t{traits.tile_j} * traits.cluster);
-  const std::int64_t rounds =
-      ceil_div(num_products * clusters, std::max(1, model::h200::sms_or_own(num_sms) / traits.cluster));
+  const std::int64_t rounds = ceil_div(clusters, std::max(1, model::h200::sms_or_own(num_sms) / traits.cluster));
   return kStartSeconds + static_cast<double>(rounds) * tile_cycles / kCyclesPerSecond;
 }
 
@@ -207,10 +177,9 @@ class HopperEc final : public product::EcEngine {
         if (auto reason = why_refused_extents(d.m, d.n, d.k)) return Refusal{*std::move(reason)};
         const EcForm form = ec_form_for(d.m, d.n, d.k, format, facts.num_sms);
         const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
-        return product::Offer{
-            .workspace_bytes = 0,
-            .seconds = ec_predicted_seconds(d.m, d.n, d.k, format, traits, facts.num_sms, d.num_products),
-            .threads = 1};
+        return product::Offer{.workspace_bytes = 0,
+                              .seconds = ec_predicted_seconds(d.m, d.n, d.k, format, traits, facts.num_sms),
+                              .threads = 1};
       }
     }
     return Refusal{
@@ -251,43 +220,38 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   params.c = p.c;
   params.c_row_stride = p.c_row_stride;
   params.c_col_stride = p.c_col_stride;
-  params.c_product_stride = p.c_product_stride;
-  params.c_array = p.c_array;
-  params.num_products = p.num_products;
   params.alpha = p.alpha;
   params.beta = p.beta;
   params.complex_alpha = p.complex_alpha;
   params.complex_beta = p.complex_beta;
   params.is_complex = p.is_complex ? 1 : 0;
   params.decision = p.decision;
-  params.decision_stride = p.decision_stride;
-  params.a_scales_stride = p.a.planes.scales_stride;
-  params.b_scales_stride = p.b.planes.scales_stride;
+  params.a_scales = p.a.planes.scales;
+  params.b_scales = p.b.planes.scales;
   params.a_lines = p.a.lines;
   params.b_lines = p.b.lines;
-  params.has_aligned_columns = p.c_row_stride == (p.is_complex ? 2 : 1) && p.c_col_stride % 4 == 0;
-  const auto set_split = [&](EcFormat format, const product::EcPlanes& a, const product::EcPlanes& b,
+  params.has_aligned_c = p.c_row_stride == (p.is_complex ? 2 : 1) && reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0 &&
+                         p.c_col_stride % 4 == 0;
+  const auto set_split = [&](EcFormat format, std::int64_t a_row_stride, std::int64_t b_row_stride,
                              hopper::EcSplitParams& split) -> Status {
     const std::int64_t blocks = ceil_div(p.a.lines.length, product::ec_block_length(format));
     split.num_k_blocks = static_cast<std::int32_t>(base::round_up(blocks, hopper::stages_of(promotion)));
     split.block_promotions = hopper::block_promotions(form, split.num_k_blocks / hopper::stages_of(promotion));
     split.is_tf32 = format == EcFormat::kTf32 ? 1 : 0;
-    split.a_scales = a.scales;
-    split.b_scales = b.scales;
-    KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(lines_of("a", p.a, a, format, p.num_products),
-                                                   traits.tile_i / traits.cluster, split.a_map));
-    return hopper::encode_in_order(lines_of("b", p.b, b, format, p.num_products), traits.tile_j, split.b_map);
+    KIZAMI_RETURN_IF_ERROR(
+        hopper::encode_in_order(lines_of("a", p.a, format, a_row_stride), traits.tile_i / traits.cluster, split.a_map));
+    return hopper::encode_in_order(lines_of("b", p.b, format, b_row_stride), traits.tile_j, split.b_map);
   };
-  KIZAMI_RETURN_IF_ERROR(set_split(p.format, p.a.planes, p.b.planes, params.splits[params.num_splits++]));
-  if (p.second.has_value())
-    KIZAMI_RETURN_IF_ERROR(set_split(p.second->format, p.second->a, p.second->b, params.splits[params.num_splits++]));
+  KIZAMI_RETURN_IF_ERROR(
+      set_split(p.format, p.a.planes.row_stride, p.b.planes.row_stride, params.splits[params.num_splits++]));
+  if (p.second.has_value()) {
+    KIZAMI_RETURN_IF_ERROR(set_split(p.second->format, p.second->a_row_stride, p.second->b_row_stride,
+                                     params.splits[params.num_splits++]));
+  }
   set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
-  params.a_plane_step = p.a.planes.product_stride != 0 ? 1 : 0;
-  params.b_plane_step = p.b.planes.product_stride != 0 ? 1 : 0;
-  params.num_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(p.num_products);
 
   const auto clusters =
-      std::min(params.num_tiles, static_cast<std::uint32_t>(std::max(1, device.num_sms / traits.cluster)));
+      std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, device.num_sms / traits.cluster)));
   return base::launch_overlapped_clusters("the launch of the product of split operands", kernel.kernel,
                                           clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
                                           traits.cluster, kernel.shared_bytes, queue, &params);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The product of split FP32 operands in one persistent launch, on the tensor cores of sm_90a; of a batch the products of
-// all, tile by tile.
+// The product of split FP32 operands in one persistent launch, on the tensor cores of sm_90a.
 //
 //   d(i, j) = sum over k of lo_A hi_B + hi_A lo_B + hi_A hi_B, then the epilogue, tile by tile.
 //
@@ -41,7 +40,7 @@ struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, c
 
   static_assert(Shape::kGroupJ == 64, "one wgmma makes a warpgroup's lines of B");
   static_assert(!splits_inner || tile_i % 128 == 0, "halves are whole tiles of the epilogue");
-  static_assert(kSharedBytes + product::kMostEcProducts <= kMostSharedBytes);  // decisions of a batch
+  static_assert(kSharedBytes <= kMostSharedBytes);
   static_assert(2 * kSums <= 192, "accumulators and sums in registers of one thread");
 };
 
@@ -158,7 +157,7 @@ struct PromotedSums {
 /// it.
 template <class F>
 __device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std::uint32_t exchange_at,
-                                             const EcParams& params, const EcTarget& target, const EcFactors& factors,
+                                             const EcParams& params, const EcFactors& factors,
                                              const TileScales<F::kStoredI>& scales, int i_first, int j_first,
                                              std::uint32_t consumer, int thread) {
   constexpr int kHalf = F::kSums / 2;
@@ -178,7 +177,7 @@ __device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std:
     asm volatile("ld.shared.f32 %0, [%1];\n" : "=f"(got) : "r"(other + e * 512) : "memory");
     half[e] = __fadd_rn(consumer == 0 ? sums[e] : sums[kHalf + e], got);
   }
-  store_ec_tile<F::kStoredI>(half, params, target, factors, scales, i_first, j_first, thread);
+  store_ec_tile<F::kStoredI>(half, params, factors, scales, i_first, j_first, thread);
 }
 
 /// Where this CTA's shared memory begins, and which tiles are its own.
@@ -187,49 +186,13 @@ struct EcPlace : CtaPlace {
   std::uint32_t tile_step;
 };
 
-/// Which split the planes of each product hold. One product is all that a call has, and all threads have read its
-/// decision; those of a batch lie in shared memory, for every tile asks.
-struct EcDecisions {
-  const std::int8_t* of_products;  ///< [num_products]; null: of one product
-  std::uint32_t is_taken;          ///< bit s: some product has split s
-
-  /// All threads. What earlier kernels have written is there.
-  __device__ __forceinline__ EcDecisions(const EcParams& params, std::int8_t* shared)
-      : of_products(nullptr), is_taken(0) {
-    const auto read = [&](int product) {
-      if (params.decision == nullptr) return 0;
-      const std::int32_t decision = params.decision[product * params.decision_stride];
-      return decision < params.num_splits ? decision : -1;
-    };
-    if (params.num_products == 1) {
-      const int decision = read(0);
-      if (decision >= 0) is_taken = 1U << decision;
-      return;
-    }
-    std::uint32_t seen = 0;
-    for (int product = static_cast<int>(threadIdx.x); product < params.num_products; product += kNumThreads) {
-      const int decision = read(product);
-      shared[product] = static_cast<std::int8_t>(decision);
-      if (decision >= 0) seen |= 1U << decision;
-    }
-    of_products = shared;
-    for (int s = 0; s < params.num_splits; ++s) {
-      if (__syncthreads_or(static_cast<int>(seen >> s & 1)) != 0) is_taken |= 1U << s;
-    }
-  }
-  [[nodiscard]] __device__ __forceinline__ bool is_of(int product, int split) const {
-    return of_products == nullptr || of_products[product] == split;
-  }
-};
-
-/// The producer's part for the products of one split, by one thread.
+/// The producer's part, by one thread.
 template <class F>
-__device__ __forceinline__ void produce_stages(const EcParams& params, const EcDecisions& decisions, int s,
-                                               const EcPlace& at, int num_k_blocks, RingPlace<F::kStages>& ring) {
-  const EcSplitParams& split = params.splits[s];
-  for (std::uint32_t tile = at.first_tile; tile < params.num_tiles; tile += at.tile_step) {
+__device__ __forceinline__ void produce_stages(const EcParams& params, const EcSplitParams& split, const EcPlace& at,
+                                               int num_k_blocks) {
+  RingPlace<F::kStages> ring;
+  for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
     const TilePlace place = place_of<F>(tile, params);
-    if (!decisions.is_of(place.plane, s)) continue;
 #pragma unroll 1
     for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
       const std::uint32_t full = at.full_at + ring.stage * 8;
@@ -242,37 +205,26 @@ __device__ __forceinline__ void produce_stages(const EcParams& params, const EcD
   }
 }
 
-/// A consumer warpgroup's place: in the ring, and in the promotions of all tiles, which it counts.
-template <class F>
-struct ConsumerPlace {
-  RingPlace<F::kStages> ring;
-  std::uint32_t turn = 0;
-};
-
-/// A consumer warpgroup's part for the products of one split.
+/// A consumer warpgroup's part.
 template <class F, product::EcFormat kFormat, int kPromoted>
-__device__ __forceinline__ void consume_stages(const EcParams& params, const EcDecisions& decisions, int s,
-                                               const EcPlace& at, std::uint32_t consumer, int num_k_blocks,
-                                               ConsumerPlace<F>& from) {
-  const EcSplitParams& split = params.splits[s];
-  const int block_promotions = split.block_promotions;
+__device__ __forceinline__ void consume_stages(const EcParams& params, const EcPlace& at, std::uint32_t consumer,
+                                               int num_k_blocks, int block_promotions) {
   const int thread = static_cast<int>(threadIdx.x % 128);
   const std::uint32_t lane = threadIdx.x % 32;
   const int num_promotions = num_k_blocks / kPromoted;
   const std::uint32_t rows_at = at.ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
   float acc[F::kSums];
   PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
-  RingPlace<F::kStages> ring = from.ring;
-  std::uint32_t turn = from.turn;
+  RingPlace<F::kStages> ring;
+  std::uint32_t turn = 0;  // counts promotions, of all tiles
 
-  for (std::uint32_t tile = at.first_tile; tile < params.num_tiles; tile += at.tile_step) {
+  for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
     const TilePlace place = place_of<F>(tile, params);
-    if (!decisions.is_of(place.plane, s)) continue;
     // What this warpgroup stores begins here.
     const int i_first = place.i_first + (F::kSplitsInner ? static_cast<int>(consumer) * F::kStoredI : 0);
     const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ +
                         (F::kSplitsInner ? 0 : static_cast<int>(consumer) * F::kGroupJ);
-    const TileScales<F::kStoredI> scales(params, EcTarget(params, split, place.plane), i_first, j_first, thread);
+    const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
     promoted.clear();
 #pragma unroll 1
     for (int p = 0; p < num_promotions; ++p, ++turn) {
@@ -285,19 +237,17 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcD
     }
     promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * block_promotions);
     const EcFactors factors(params);  // now, for the sums need the registers
-    const EcTarget target(params, split, place.plane);
     if constexpr (F::kSplitsInner) {
-      store_halves<F>(promoted.sums, at.ring_at + F::kRingBytes, params, target, factors, scales, i_first, j_first,
-                      consumer, thread);
+      store_halves<F>(promoted.sums, at.ring_at + F::kRingBytes, params, factors, scales, i_first, j_first, consumer,
+                      thread);
     } else {
-      store_ec_tile<F::kStoredI>(promoted.sums, params, target, factors, scales, i_first, j_first, thread);
+      store_ec_tile<F::kStoredI>(promoted.sums, params, factors, scales, i_first, j_first, thread);
     }
   }
-  from = {ring, turn};
 }
 
 /// Both formats, of which device memory may choose: a call then has one launch less, and an untaken one takes two
-/// microseconds. Of a batch the products of the first split come first.
+/// microseconds.
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
 template <class F, int kPromoted>
 __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_constant__ EcParams params) {
@@ -305,37 +255,26 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
   const CtaPlace cta =
       begin_cta<F>(shared_memory, F::kRingBytes + F::kExchangeBytes, params.splits[0].a_map, params.splits[0].b_map);
-  __shared__ std::int8_t decisions_of_products[product::kMostEcProducts];
   const EcPlace at{cta, blockIdx.x / F::kCluster, gridDim.x / F::kCluster};
   base::follow_previous_kernel();  // the split, of whose planes and scales nothing is read before
-  const EcDecisions decisions(params, decisions_of_products);
-  if (decisions.is_taken == 0) return;                // all CTAs
-  asm volatile("fence.proxy.async;\n" ::: "memory");  // nothing is read by the copy engine before, either
-  const auto num_k_blocks = [&](int s) { return has_product(params) ? params.splits[s].num_k_blocks : 0; };
+  const std::int32_t decision = params.decision == nullptr ? 0 : *params.decision;
+  if (decision < 0 || decision >= params.num_splits) return;  // all CTAs
+  asm volatile("fence.proxy.async;\n" ::: "memory");          // nothing is read by the copy engine before, either
+  const EcSplitParams& split = params.splits[decision];
+  const int num_k_blocks = has_product(params) ? split.num_k_blocks : 0;
   const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler
 
   if (warpgroup == 0) {
     give_registers_back<40>();
-    if (threadIdx.x == 0) {
-      RingPlace<F::kStages> ring;
-#pragma unroll 1
-      for (int s = 0; s < params.num_splits; ++s) {
-        if ((decisions.is_taken >> s & 1) != 0) produce_stages<F>(params, decisions, s, at, num_k_blocks(s), ring);
-      }
-    }
+    if (threadIdx.x == 0) produce_stages<F>(params, split, at, num_k_blocks);
     __syncwarp();
   } else {
     take_registers<232>();
     using product::EcFormat;
-    ConsumerPlace<F> from;
-#pragma unroll 1
-    for (int s = 0; s < params.num_splits; ++s) {
-      if ((decisions.is_taken >> s & 1) == 0) continue;
-      if (params.splits[s].is_tf32 != 0) {
-        consume_stages<F, EcFormat::kTf32, kPromoted>(params, decisions, s, at, warpgroup - 1, num_k_blocks(s), from);
-      } else {
-        consume_stages<F, EcFormat::kF16, kPromoted>(params, decisions, s, at, warpgroup - 1, num_k_blocks(s), from);
-      }
+    if (split.is_tf32 != 0) {
+      consume_stages<F, EcFormat::kTf32, kPromoted>(params, at, warpgroup - 1, num_k_blocks, split.block_promotions);
+    } else {
+      consume_stages<F, EcFormat::kF16, kPromoted>(params, at, warpgroup - 1, num_k_blocks, split.block_promotions);
     }
   }
   if constexpr (F::kCluster > 1) cluster_sync();

@@ -95,18 +95,6 @@ struct EcFactors {
   }
 };
 
-/// What a tile of one product is scaled by, and where it goes.
-struct EcTarget {
-  float* c;
-  const std::int32_t* a_scales;
-  const std::int32_t* b_scales;
-
-  __device__ __forceinline__ EcTarget(const EcParams& params, const EcSplitParams& split, int product)
-      : c(params.c_array == nullptr ? params.c + product * params.c_product_stride : params.c_array[product]),
-        a_scales(split.a_scales + product * params.a_scales_stride),
-        b_scales(split.b_scales + product * params.b_scales_stride) {}
-};
-
 /// Where line i of A is in a column of C.
 [[nodiscard]] __device__ __forceinline__ std::int64_t c_row_offset(const EcParams& params, int i) {
   return params.is_complex != 0 ? (i >> 1) * params.c_row_stride + (i & 1) : i * params.c_row_stride;
@@ -115,22 +103,21 @@ struct EcTarget {
 /// store_ec_tile() for a tile inside C, of lines of moderate scales. kReadsC: beta is not zero.
 template <int kTileI, bool kReadsC>
 __device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], const EcParams& params,
-                                                const EcTarget& target, const EcFactors& factors, int i_first,
-                                                int j_first, int thread) {
+                                                const EcFactors& factors, int i_first, int j_first, int thread) {
   constexpr int kPairs = kTileI / 16;  // of groups of 8 columns
   const int x = thread % 4;
   const bool is_odd = x % 2 != 0;
   int2 scales[2 * kPairs];
 #pragma unroll
   for (int g = 0; g < 2 * kPairs; ++g) {
-    scales[g] = *reinterpret_cast<const int2*>(target.a_scales + i_first + 8 * g + 2 * x);
+    scales[g] = *reinterpret_cast<const int2*>(params.a_scales + i_first + 8 * g + 2 * x);
   }
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
-    const std::int32_t base = (127 + factors.exponent - target.b_scales[j]) << 23;
+    const std::int32_t base = (127 + factors.exponent - params.b_scales[j]) << 23;
     // This lane's four of each pair of groups: of the first group for even lanes, of the second for odd ones.
-    float* const to = target.c + j * params.c_col_stride + i_first + (is_odd ? 8 + 2 * (x - 1) : 2 * x);
+    float* const to = params.c + j * params.c_col_stride + i_first + (is_odd ? 8 + 2 * (x - 1) : 2 * x);
     float4 before[kPairs];
     if constexpr (kReadsC) {
 #pragma unroll
@@ -163,22 +150,21 @@ __device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], co
 /// store_ec_tile() for any tile. Of lines with NaN or Inf nothing is stored, unless alpha is zero.
 template <int kTileI, bool kReadsC>
 __device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], const EcParams& params,
-                                                  const EcTarget& target, const EcFactors& factors, int i_first,
-                                                  int j_first, int thread) {
+                                                  const EcFactors& factors, int i_first, int j_first, int thread) {
   constexpr int kColumns = kTileI / 4;
   const bool has_product = factors.has_product();
   const auto i_of = [&](int e) { return i_first + e / 2 * 8 + thread % 4 * 2 + e % 2; };
   std::int32_t scales[kColumns];
 #pragma unroll
   for (int e = 0; e < kColumns; ++e) {
-    scales[e] = i_of(e) >= params.m ? num::kSkipLine : has_product ? target.a_scales[i_of(e)] : 0;
+    scales[e] = i_of(e) >= params.m ? num::kSkipLine : has_product ? params.a_scales[i_of(e)] : 0;
   }
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
-    const std::int32_t b_scale = j >= params.n ? num::kSkipLine : has_product ? target.b_scales[j] : 0;
+    const std::int32_t b_scale = j >= params.n ? num::kSkipLine : has_product ? params.b_scales[j] : 0;
     if (b_scale == num::kSkipLine) continue;
-    float* const column = target.c + j * params.c_col_stride;
+    float* const column = params.c + j * params.c_col_stride;
     float before[kColumns];
     if constexpr (kReadsC) {
 #pragma unroll
@@ -203,8 +189,8 @@ __device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], 
 
 /// The elements of this thread's tile that lie in lines with NaN or Inf, as sums in the order of k; real C.
 template <int kTileI>
-__device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcTarget& target, const EcFactors& factors,
-                                              int i_first, int j_first, int thread) {
+__device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFactors& factors, int i_first,
+                                              int j_first, int thread) {
   const problem::Lines<float>& a = params.a_lines;
   const problem::Lines<float>& b = params.b_lines;
 #pragma unroll 1
@@ -212,14 +198,14 @@ __device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcTa
     const int i = i_first + e / 4 * 8 + thread % 4 * 2 + e % 2;
     const int j = j_first + thread / 32 * 16 + e / 2 % 2 * 8 + thread % 32 / 4;
     if (i >= params.m || j >= params.n) continue;
-    if (target.a_scales[i] != num::kSkipLine && target.b_scales[j] != num::kSkipLine) continue;
+    if (params.a_scales[i] != num::kSkipLine && params.b_scales[j] != num::kSkipLine) continue;
     float sum = 0;
 #pragma unroll 4
     for (std::int64_t h = 0; h < a.length; ++h) {
       sum = __fmaf_rn(a.data[i * a.line_stride + h * a.inner_stride], b.data[j * b.line_stride + h * b.inner_stride],
                       sum);
     }
-    float* const to = target.c + j * params.c_col_stride + c_row_offset(params, i);
+    float* const to = params.c + j * params.c_col_stride + c_row_offset(params, i);
     const float product = __fmul_rn(ldexpf(factors.alpha, factors.exponent), sum);
     *to = factors.beta == 0 ? product : __fmaf_rn(factors.beta, *to, product);
   }
@@ -232,17 +218,16 @@ struct TileScales {
   std::int32_t rows[2];
   std::int32_t columns[kTileI / 32];
 
-  __device__ __forceinline__ TileScales(const EcParams& params, const EcTarget& target, int i_first, int j_first,
-                                        int thread) {
+  __device__ __forceinline__ TileScales(const EcParams& params, int i_first, int j_first, int thread) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
-      rows[h] = j < params.n ? target.b_scales[j] : 0;
+      rows[h] = j < params.n ? params.b_scales[j] : 0;
     }
 #pragma unroll
     for (int x = 0; x < kTileI / 32; ++x) {
       const int i = i_first + x * 32 + thread % 32;
-      columns[x] = i < params.m ? target.a_scales[i] : 0;
+      columns[x] = i < params.m ? params.a_scales[i] : 0;
     }
   }
   [[nodiscard]] __device__ __forceinline__ bool are_moderate(std::int32_t limit) const {
@@ -263,25 +248,24 @@ struct TileScales {
 /// @range all 128 threads of the warpgroup take part; thread = 0..127 within it; i_first even
 template <int kTileI>
 __device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], const EcParams& params,
-                                              const EcTarget& target, const EcFactors& factors,
-                                              const TileScales<kTileI>& scales, int i_first, int j_first, int thread) {
-  const bool has_aligned_c = params.has_aligned_columns != 0 && reinterpret_cast<std::uintptr_t>(target.c) % 16 == 0;
-  const bool is_inside = has_aligned_c && i_first + kTileI <= params.m && j_first + 64 <= params.n;
+                                              const EcFactors& factors, const TileScales<kTileI>& scales, int i_first,
+                                              int j_first, int thread) {
+  const bool is_inside = params.has_aligned_c != 0 && i_first + kTileI <= params.m && j_first + 64 <= params.n;
   const bool is_plain = is_inside && factors.has_product() && scales.are_moderate(factors.scale_limit());
   if (!__all_sync(kWholeWarp, is_plain)) {
     if (factors.reads_c()) {
-      store_ec_anywhere<kTileI, true>(d, params, target, factors, i_first, j_first, thread);
+      store_ec_anywhere<kTileI, true>(d, params, factors, i_first, j_first, thread);
     } else {
-      store_ec_anywhere<kTileI, false>(d, params, target, factors, i_first, j_first, thread);
+      store_ec_anywhere<kTileI, false>(d, params, factors, i_first, j_first, thread);
     }
     const bool sums_nonfinite = params.a_lines.data != nullptr && factors.has_product();
     if (sums_nonfinite && !__all_sync(kWholeWarp, scales.are_finite())) {
-      sum_nonfinite<kTileI>(params, target, factors, i_first, j_first, thread);
+      sum_nonfinite<kTileI>(params, factors, i_first, j_first, thread);
     }
   } else if (factors.reads_c()) {
-    store_ec_inside<kTileI, true>(d, params, target, factors, i_first, j_first, thread);
+    store_ec_inside<kTileI, true>(d, params, factors, i_first, j_first, thread);
   } else {
-    store_ec_inside<kTileI, false>(d, params, target, factors, i_first, j_first, thread);
+    store_ec_inside<kTileI, false>(d, params, factors, i_first, j_first, thread);
   }
 }
 

@@ -93,7 +93,7 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
   const std::int32_t scale = scale_of<kFormat>(largest);
   const bool is_skipped = scale == num::kSkipLine;
   const Scaling scaling(scale);
-  std::int8_t* const row = o.row(i);
+  std::int8_t* const row = o.planes + i * o.row_stride;
   Counts counts;
   Glance<kFormat> glance(limits);
   const auto store = [&](int k, float4 x) {
@@ -133,7 +133,7 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
   smallest = __uint_as_float(__reduce_min_sync(kWholeWarp, __float_as_uint(smallest)));
   if (lane != 0) return;
   if (warp % width == 0) {
-    o.store_scale(i, scale);
+    o.scales[i] = scale;
     store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
     if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
   }
@@ -228,8 +228,8 @@ __device__ void store_unit(const Operand& o, int first_line, int first_part, flo
       const UnitPlace place = place_in_unit(o, from);
       const int part = first_part + place.part;
       if (place.line >= lines_left || part * kUnit + block * kBlock >= static_cast<int>(o.length)) continue;
-      std::int8_t* const to =
-          o.row(first_line + place.line) + (part * (kUnit / kBlock) + block) * product::kEcBlockBytes + lane % 8 * 16;
+      std::int8_t* const to = o.planes + (first_line + place.line) * o.row_stride +
+                              (part * (kUnit / kBlock) + block) * product::kEcBlockBytes + lane % 8 * 16;
       *reinterpret_cast<uint4*>(to) = exchange[8 * from + (lane % 8 ^ from % 8)];
     }
   }
@@ -371,7 +371,7 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
     base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all threads have waited
   if (warp != 0 || lane >= 1 << o.unit_shift || !has_line) return;
   if (rank == 0) {
-    o.store_scale(i, scale);
+    o.scales[i] = scale;
     store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
     if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
   }

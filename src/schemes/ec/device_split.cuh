@@ -4,7 +4,7 @@
 // own, in which a lane holds twice as much and half as many CTAs share a multiprocessor.
 //
 // The second split of a call is the same kernel in fewer CTAs, each of which takes blocks until none is left: it reads
-// the reports of the first split, and ends if its planes will do. Of a batch CTAs (x, y) of both have product y.
+// the reports of the first split, and ends if its planes will do.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "base/cluster_sm90.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
-#include "base/overlapped_grid.hpp"
+#include "base/overlapped_launch.hpp"
 #include "device/state.cuh"
 #include "num/ec_range.hpp"
 #include "schemes/ec/device_lines.cuh"
@@ -37,7 +37,7 @@ struct Decided {
   std::uint32_t b_nonfinite = 0;
 #pragma unroll 1  // little code: small products wait for it, and it is not in the instruction cache
   for (int r = thread_index(); r < decision.num_reports; r += kThreads) {
-    const product::EcReport report = decision.reports[blockIdx.y * decision.reports_step + r];
+    const product::EcReport report = decision.reports[r];
     flags |= report.flags();
     a_nonfinite += report.a_nonfinite();
     b_nonfinite += report.b_nonfinite();
@@ -82,7 +82,7 @@ __device__ void write_state(const EcDecision& decision, const Decided& decided, 
   if (decided.stage < 0) fresh.selection.num_repaired = decision.num_pairs;
   fresh.nonfinite_rows = decision.is_transposed ? decided.b_nonfinite : decided.a_nonfinite;
   fresh.nonfinite_cols = decision.is_transposed ? decided.a_nonfinite : decided.b_nonfinite;
-  device::write_state(decision.state + blockIdx.y, fresh);
+  device::write_state(decision.state, fresh);
   if (decision.made_product != nullptr) *decision.made_product = fresh.ec_product == 1 ? 1 : -1;
 }
 
@@ -94,7 +94,7 @@ __device__ void split_block(const Job<T>& job, unsigned at, Shared& shared) {
   const unsigned block = is_a ? at : at - job.blocks_of_a;
   if (o.is_across != 0) {
     split_across<T, kFormat, kHeldUnits>(o, block, is_a, limits, shared);
-  } else if (o.is_aligned != 0 && (o.array == nullptr || reinterpret_cast<std::uintptr_t>(o.elements()) % 16 == 0)) {
+  } else if (o.is_aligned != 0) {
     split_along<T, kFormat, true>(o, block, is_a, limits, shared);
   } else {
     split_along<T, kFormat, false>(o, block, is_a, limits, shared);
@@ -108,17 +108,6 @@ __device__ void clear_profiles(num::EcProfiles& profiles) {
   if (threadIdx.x < kWords) reinterpret_cast<std::uint32_t*>(&profiles)[threadIdx.x] = 0;
 }
 
-/// Stores the report of a block: of an operand that all products of a batch have, for all of them.
-__device__ void store_report(const EcObservation& observation, bool is_shared, product::EcReport report) {
-  if (observation.reports == nullptr) return;
-  if (!is_shared) {
-    if (threadIdx.x == 0) observation.reports[blockIdx.y * observation.reports_step + blockIdx.x] = report;
-    return;
-  }
-  for (int product = static_cast<int>(threadIdx.x); product < observation.num_products; product += kThreads)
-    observation.reports[product * observation.reports_step + blockIdx.x] = report;
-}
-
 /// A block a CTA, which reports it.
 template <class T, EcFormat kFormat, int kHeldUnits>
 __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const __grid_constant__ Job<T> job) {
@@ -126,15 +115,13 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const 
   base::begin_in_cluster(&shared, sizeof shared);
   base::follow_previous_kernel();
   if (job.alpha.load() == T{0}) return;
-  const bool is_shared = (blockIdx.x < job.blocks_of_a ? job.a : job.b).is_shared != 0;
-  if (is_shared && blockIdx.y != 0) return;  // all CTAs of the cluster, which has one operand
   if (threadIdx.x == 0) shared.report = 0;
   if (job.observation.profiles != nullptr && blockIdx.x == 0) clear_profiles(*job.observation.profiles);
   __syncthreads();
   split_block<T, kFormat, kHeldUnits>(job, blockIdx.x, shared);
   if (job.observation.reports == nullptr) return;
   __syncthreads();
-  store_report(job.observation, is_shared, product::EcReport::from_bits(shared.report));
+  if (threadIdx.x == 0) job.observation.reports[blockIdx.x] = product::EcReport::from_bits(shared.report);
 }
 
 /// Decides; where the planes are to be made again, a CTA takes blocks until none is left.
@@ -172,12 +159,6 @@ Operand operand_of(const DeviceEcSplit<T>& task, bool is_a) {
   const problem::Lines<T>& lines = task.lines;
   Operand o{};
   o.data = reinterpret_cast<const float*>(lines.data);
-  o.array = reinterpret_cast<const float* const*>(task.array);
-  o.data_step = task.data_step * kTerms;
-  o.planes_step = task.planes_step;
-  o.scales_step = task.scales_step;
-  o.stats_step = task.stats_step;
-  o.is_shared = task.is_shared() ? 1 : 0;
   o.forms = kIsComplex<T> && is_a ? 2 : 1;
   o.num_lines = lines.num_lines * o.forms;
   o.length = lines.num_terms();
@@ -190,7 +171,7 @@ Operand operand_of(const DeviceEcSplit<T>& task, bool is_a) {
   o.is_conjugated = lines.is_conjugated;
   o.is_across = lines.inner_stride > lines.line_stride && lines.num_lines > 1;
   o.is_aligned = lines.inner_stride == 1 && o.line_stride % 4 == 0 && o.length % 4 == 0 &&
-                 reinterpret_cast<std::uintptr_t>(lines.data) % 16 == 0 && o.data_step % 4 == 0;
+                 reinterpret_cast<std::uintptr_t>(lines.data) % 16 == 0;
   o.unit_shift = unit_shift_of(o);
   // Enough warps to hold a line; more where lines are few and would leave multiprocessors idle.
   constexpr std::int64_t kManyBlocks = 256;
@@ -224,9 +205,6 @@ inline std::int64_t blocks_of(const Operand& o, int cluster) {
   return base::round_up(ceil_div(o.num_lines, kWarps / o.warps_per_line), cluster);
 }
 
-/// CTAs of decide_ec_smxx() that a multiprocessor holds: 85 registers a thread.
-inline constexpr std::int64_t kDecisionsPerSm = 3;
-
 /// Launches a job: of a first split, whose reports follow those before it, or of a decision.
 template <class T, EcFormat kFormat, int kHeldUnits>
 Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
@@ -241,11 +219,9 @@ Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
   job.blocks_of_a = static_cast<unsigned>(blocks_of_a);
   job.num_blocks = static_cast<unsigned>(blocks);
   const bool is_decision = job.decision.state != nullptr;
-  const std::int64_t num_products = is_decision ? job.decision.num_products : job.observation.num_products;
   std::int64_t ctas = blocks;
-  if (is_decision) {  // few, for each reads all reports; of a batch as many as the chip holds
-    const std::int64_t at_once = num_products == 1 ? num_sms : kDecisionsPerSm * num_sms / num_products;
-    const std::int64_t most = std::max<std::int64_t>(at_once / cluster, 1) * cluster;
+  if (is_decision) {  // few, for each reads all reports
+    const std::int64_t most = std::int64_t{std::max(num_sms / cluster, 1)} * cluster;
     ctas = std::max<std::int64_t>(std::min(blocks, most), cluster);
   } else {
     if (job.observation.reports != nullptr) job.observation.reports += num_reports;
@@ -255,9 +231,8 @@ Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
   if constexpr (kFormat == EcFormat::kTf32) {  // what decisions make again
     if (is_decision) kernel = &decide_ec_smxx<T, kFormat, kHeldUnits>;
   }
-  const dim3 grid(static_cast<unsigned>(ctas), static_cast<unsigned>(num_products));
-  return base::launch_overlapped_grid("the split of FP32 operands", reinterpret_cast<const void*>(kernel), grid,
-                                      kThreads, cluster, queue, &job);
+  return base::launch_overlapped_clusters("the split of FP32 operands", reinterpret_cast<const void*>(kernel),
+                                          static_cast<unsigned>(ctas), kThreads, cluster, 0, queue, &job);
 }
 
 /// Long lines across memory alone, the rest together. The first launch writes the state.

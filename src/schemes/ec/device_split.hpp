@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // device_planes_oracle.hpp on a CUDA device, both operands in one launch, and the choice among the formats of a call by
-// what the first split has seen. The products of a batch are split in the same launches, and each chooses for itself.
+// what the first split has seen.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,6 @@ struct DeviceEcSplit {
   /// [num_lines], or null. Written: exponent and is_finite of every line, and a lower bound of lsb; nothing else is
   /// known.
   num::LineStats* stats = nullptr;
-  // Of a batch: from the first product's to the next ones'. An operand that all have (data_step = 0, and so the others)
-  // is split once.
-  const T* const* array = nullptr;  ///< device memory, in place of lines.data: where the lines of each product begin
-  std::int64_t data_step = 0;       ///< elements
-  std::int64_t planes_step = 0;     ///< bytes
-  std::int64_t scales_step = 0;
-  std::int64_t stats_step = 0;
-
-  [[nodiscard]] bool is_shared() const { return array == nullptr && data_step == 0; }
 };
 
 /// What the first split of a call reports, and to whom. Its flags are those of num::ec_line_flags(), but that a line
@@ -50,15 +41,13 @@ struct EcObservation {
   num::EcRangeLimits limits;
   product::EcReport* reports = nullptr;  ///< [product::ec_most_reports() of the lines that are made]; null: none
   num::EcProfiles* profiles = nullptr;   ///< cleared for device_ec_profile(); null: there will be none
-  std::int32_t num_products = 1;         ///< at most product::kMostEcProducts; several have no profiles
-  std::int64_t reports_step = 0;         ///< from the reports of a product to the next one's
 };
 
 /// Splits the lines of both operands, to the bit as ec_split_line().
 /// Elements are read from memory once where they fit on chip: 8192 terms of lines that are contiguous, 4096 of lines
 /// that are not. What is beyond is read twice, mostly from L2.
 /// An operand without lines is left out: it is kept.
-/// @param  num_reports how many of observation.reports will be written, of each product
+/// @param  num_reports how many of observation.reports will be written
 /// @range  one of the strides of each operand's lines should be 1, for speed
 /// @status kInternal with CUDA's words
 /// @queue  asynchronous, one to three kernels whose starts overlap the end of the one before, capturable; they end at
@@ -75,22 +64,18 @@ struct EcDecision {
   const num::EcProfiles* profiles = nullptr;  ///< of device_ec_profile(); null: none
   product::EcFormat formats[2] = {product::EcFormat::kF16, product::EcFormat::kTf32};  ///< the second is kTf32
   int num_stages = 2;                                                                  ///< 1 or 2
-  bool checks_range = true;              ///< false: the first stage, whatever comes
-  bool is_transposed = false;            ///< operand a is the columns of op(B)
-  std::int64_t num_pairs = 0;            ///< elements of C
-  device::DeviceState* state = nullptr;  ///< [num_products]
+  bool checks_range = true;    ///< false: the first stage, whatever comes
+  bool is_transposed = false;  ///< operand a is the columns of op(B)
+  std::int64_t num_pairs = 0;  ///< elements of C
+  device::DeviceState* state = nullptr;
   /// Of a call with kept planes, whose other planes are multiplied by a launch of their own: 1 where they are of the
   /// second stage and wanted, else -1. Null: of one without
   std::int32_t* made_product = nullptr;
-  std::int32_t num_products = 1;
-  std::int64_t reports_step = 0;
 };
 
 /// Chooses the first stage whose range holds the operands, and makes its planes if it is the second: *decision.state
 /// becomes that of a call that has decided (ec_stage, selection.rung = 0, or -1 for FP64 arithmetic; counts of lines
 /// with NaN or Inf).
-/// @range  a and b of several products that share one: its planes and scales are not those of the first split, which
-///         other products have
 /// @queue  as device_ec_split(); kernels end at once where the planes are those of the first split
 template <class T>
 Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,

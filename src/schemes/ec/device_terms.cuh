@@ -27,14 +27,9 @@ constexpr int kMostCluster = 8;
 constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 constexpr std::uint32_t kSignBit = 0x80000000U;
 
-/// Strides in FP32 numbers. Of a batch, block y of a grid has product y, so nothing of it is kept in registers.
+/// Strides in FP32 numbers.
 struct Operand {
   const float* data;
-  const float* const* array;  ///< in place of data: of each product
-  std::int64_t data_step;     ///< from one product to the next; likewise below
-  std::int64_t planes_step;
-  std::int64_t scales_step;
-  std::int64_t stats_step;
   std::int64_t num_lines;  ///< that are made
   std::int64_t length;     ///< terms of a line
   std::int64_t line_stride;
@@ -49,17 +44,6 @@ struct Operand {
   std::int32_t is_aligned;      ///< along: all of a line's terms can be read four at a time
   std::int32_t warps_per_line;  ///< along
   std::int32_t unit_shift;      ///< across: a unit has 2^unit_shift lines
-  std::int32_t is_shared;       ///< all products of a batch have this operand
-
-  [[nodiscard]] __device__ const float* elements() const {
-    return array == nullptr ? data + blockIdx.y * data_step : array[blockIdx.y];
-  }
-  [[nodiscard]] __device__ std::int8_t* row(std::int64_t i) const {
-    return planes + blockIdx.y * planes_step + i * row_stride;
-  }
-  __device__ void store_scale(std::int64_t i, std::int32_t scale) const {
-    scales[blockIdx.y * scales_step + i] = scale;
-  }
 };
 
 template <class T>
@@ -297,7 +281,7 @@ __device__ void store_stats(const Operand& o, std::int64_t i, std::int32_t scale
     stats.exponent = top - scale;
     stats.lsb = -149;
   }
-  o.stats[blockIdx.y * o.stats_step + i / o.forms] = stats;
+  o.stats[i / o.forms] = stats;
 }
 
 // ---- terms in memory ----
@@ -313,7 +297,7 @@ struct Reader {
   std::uint32_t odd_sign = 0;
 
   __device__ Reader(const Operand& o, std::int64_t i) : inner_stride(o.inner_stride) {
-    line = o.elements() + (kIsComplex<T> ? i / o.forms : i) * o.line_stride;
+    line = o.data + (kIsComplex<T> ? i / o.forms : i) * o.line_stride;
     if constexpr (kIsComplex<T>) {
       const std::uint32_t imaginary = o.is_conjugated != 0 ? kSignBit : 0;
       is_swapped = i % o.forms != 0;
