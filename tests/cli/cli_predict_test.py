@@ -115,7 +115,7 @@ class PredictTest(CliTest):
         on = 8, 8, 8, "--device", "h200"
         self.expect_error(USAGE, "predict", *on, "--node", 4, says="--node goes with --share")
         self.expect_error(USAGE, "predict", *on, "--share", 2, "--link", "fast", says="--link = 'fast', must be a number")
-        self.expect_error(BAD_INPUT, "predict", *on, "--share", 2, "--link", 0, says="the rate of the link = 0 GB/s, must be above 0")
+        self.expect_error(USAGE, "predict", *on, "--share", 2, "--link", 0, says="the rate of the link = 0 GB/s, must be above 0")
 
     def test_shared_as_measured(self):
         """Two H200 and one, of the records: where the model has been off by more, it is wrong by now."""
