@@ -84,7 +84,8 @@ Status prepare_device_ozaki2(const plan::Plan& plan, Side side, const problem::L
   const DeviceOperand<T> operand{lines, kept.lines, kept.planes};
   std::uint64_t* const nonfinite = &kept.state->nonfinite_rows;
   if (prepares_in_one_pass(plan)) {
-    return device_single_pass<T>({operand, kept.digits, nonfinite}, {}, stage.ladder, 0, {}, kept.state, queue);
+    return device_single_pass<T>({operand, kept.digits, nonfinite}, {}, stage.ladder, 0, {}, /*leaves_samples=*/false,
+                                 kept.state, queue);
   }
   if (kept.digits.digits != nullptr) {  // of which products read rows beyond the last
     const std::int64_t row = kept.digits.row_stride;

@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
       double right[1][4];
       rebuild<kPieces>(task.planes, table, constants, half != 0, i, j, left[0], right[0]);
       // Its registers are free while sums are made.
-      const kernels::NumberEpilogue<double> epilogue(task, row);
+      const kernels::NumberEpilogue<double, /*kIsPart=*/false> epilogue(task, row);
       if (j < task.c.cols) epilogue.write(task, j, task.col_scale[j], left);
       if (halves.n + j < task.c.cols) epilogue.write(task, halves.n + j, task.col_scale[halves.n + j], right);
     }
