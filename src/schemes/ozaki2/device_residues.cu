@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/cuda_status.hpp"
+#include "base/device_limits.hpp"
 #include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -35,6 +36,10 @@ constexpr bool kKeepsIntegers = kBlocksPerSm*(kElementBytes<T> + kIntegerBytes<T
 template <class T>
 constexpr int kSharedBytes = kElementBytes<T> +
                              std::max(kIntegerBytes<T, 2>, kKeepsIntegers<T, 3> ? kIntegerBytes<T, 3> : 0);
+/// Whether a block of every card has so much: else integers are not kept where there is less.
+template <class T>
+constexpr bool kFitsEverywhere = kSharedBytes<T> + sizeof(PlaneRow<Element<T>::kTerms, kMostWords>) * num::kMaxPlanes <=
+                                 99 * 1024;
 
 /// One operand and what its blocks do.
 template <class T>
@@ -201,7 +206,7 @@ template <class T>
 }
 
 /// A block takes every gridDim-th panel of both operands.
-template <class T, int kWords>
+template <class T, int kWords, bool kHasRoom>
 __device__ void split_panels(const Work<T>& work, const num::Selection& selection) {
   constexpr int kTerms = Element<T>::kTerms;
   extern __shared__ __align__(16) unsigned char memory[];
@@ -224,7 +229,7 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
       __syncthreads();  // all have read what is there
       if (number < end) load(work, selection, place_of(work, number), room);
     };
-    if constexpr (kKeepsIntegers<T, kWords>) {
+    if constexpr (kHasRoom && kKeepsIntegers<T, kWords>) {
       panel.keep_integers();
       load_next();
       panel.write_kept(rows);
@@ -237,7 +242,7 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
 
 /// kWordsAtMost: of the integers of the ladder's highest rung. Apart, so that the registers of the usual ones are not
 /// those of more.
-template <class T, int kWordsAtMost>
+template <class T, int kWordsAtMost, bool kHasRoom>
 __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
     split_residues(const __grid_constant__ Work<T> work) {
   base::follow_previous_kernel();
@@ -252,11 +257,11 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
   if ((selection.rung < 0) | is_scaling_only | is_there) return;
   const int words = words_of(work.ladder.rungs[selection.rung]);
   if (words == 2) {
-    split_panels<T, 2>(work, selection);
+    split_panels<T, 2, kHasRoom>(work, selection);
   } else if (words == 3) {
-    if constexpr (kWordsAtMost >= 3) split_panels<T, 3>(work, selection);
+    if constexpr (kWordsAtMost >= 3) split_panels<T, 3, kHasRoom>(work, selection);
   } else {
-    if constexpr (kWordsAtMost > 3) split_panels<T, kMostWords>(work, selection);
+    if constexpr (kWordsAtMost > 3) split_panels<T, kMostWords, kHasRoom>(work, selection);
   }
 }
 
@@ -281,16 +286,26 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
     panels += task.num_panels;
   }
   if (panels == 0) return {};
-  const auto start = [&](auto kernel) -> Status {
+  const auto start = [&](auto kernel, int shared_bytes) -> Status {
     KIZAMI_RETURN_IF_ERROR(
-        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes<T>),
+        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
                           "shared memory of the residues"));
     // No more blocks than run at once: if there is nothing to do, they are what it costs.
     const unsigned grid = std::min(panels, static_cast<unsigned>(kBlocksPerSm * num_sms));
-    return base::launch_overlapped("split_residues", kernel, grid, device::kPanelThreads, kSharedBytes<T>, queue, work);
+    return base::launch_overlapped("split_residues", kernel, grid, device::kPanelThreads,
+                                   static_cast<std::size_t>(shared_bytes), queue, work);
   };
   const int words = words_of(ladder.rungs[ladder.num_rungs - 1]);
-  return words <= 3 ? start(split_residues<T, 3>) : start(split_residues<T, kMostWords>);
+  if constexpr (!kFitsEverywhere<T>) {
+    base::DeviceLimits limits;
+    KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
+    if (limits.shared_bytes < 128 * 1024) {
+      return words <= 3 ? start(split_residues<T, 3, false>, kElementBytes<T>)
+                        : start(split_residues<T, kMostWords, false>, kElementBytes<T>);
+    }
+  }
+  return words <= 3 ? start(split_residues<T, 3, true>, kSharedBytes<T>)
+                    : start(split_residues<T, kMostWords, true>, kSharedBytes<T>);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                         \
