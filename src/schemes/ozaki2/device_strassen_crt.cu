@@ -132,8 +132,8 @@ __device__ __forceinline__ void rebuild(const ResiduePlanes& planes, const Devic
 
 template <int kPieces>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
-    reconstruct(const __grid_constant__ DeviceReconstruction<double> task,
-                const __grid_constant__ StrassenHalves halves) {
+    reconstruct_quadrants(const __grid_constant__ DeviceReconstruction<double> task,
+                          const __grid_constant__ StrassenHalves halves) {
   __shared__ __align__(16) double constants[LayoutOf<kPieces>::kSize];
   base::follow_previous_kernel();
   if ((task.state->num_strassen_products == 0) | (task.state->takes_signs != 0)) return;
@@ -163,7 +163,8 @@ Status reconstruct_strassen(const DeviceReconstruction<double>& task, const Stra
                             product::Queue queue) {
   const device::QuadGrid shape = device::quad_grid(halves.m, halves.n, kBlocksPerSm * num_sms);
   const bool is_short = task.ladder.rungs[0].num_moduli <= most_piece_moduli(false, 2);
-  return base::launch_overlapped("the CRT of quadrants", is_short ? reconstruct<2> : reconstruct<3>, shape.grid,
+  return base::launch_overlapped("reconstruct_quadrants",
+                                 is_short ? reconstruct_quadrants<2> : reconstruct_quadrants<3>, shape.grid,
                                  shape.block, 0, queue, task, halves);
 }
 

@@ -321,7 +321,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
   });
 }
 
-__global__ void choose(device::DeviceState* state) {
+__global__ void choose_strassen_products(device::DeviceState* state) {
   base::follow_previous_kernel();
   const num::Selection& selection = state->selection;
   const bool answers = state->look == device::Look::kSample && selection.rung == 0 && !selection.equilibrated &&
@@ -374,7 +374,8 @@ Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOpera
 }
 
 Status choose_strassen(device::DeviceState* state, product::Queue queue) {
-  return base::launch_overlapped("choose", choose, dim3(1), dim3(1), 0, queue, state);
+  return base::launch_overlapped("choose_strassen_products", choose_strassen_products, dim3(1), dim3(1), 0, queue,
+                                 state);
 }
 
 template Status device_strassen_pass<double>(const SinglePassOperand<double>&, const SinglePassOperand<double>&,
