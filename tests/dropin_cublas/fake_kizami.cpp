@@ -17,6 +17,7 @@
 
 #include "base/fork_safe.hpp"
 #include "dropin_cublas/fake_cublas.hpp"
+#include "kizami/calibrate.hpp"
 
 namespace kizami {
 namespace dropin_test {
@@ -353,3 +354,6 @@ cudaError_t CUDARTAPI cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
 }
 const char* CUDARTAPI cudaGetErrorString(cudaError_t) { return "a test says so"; }
 }
+
+/// As on an H200, whose rates come with the library.
+kizami::Result<bool> kizami::cuda::is_calibrated() { return true; }
