@@ -105,18 +105,6 @@ TEST_F(Audit, ALibraryThatIsWrongIsSeen) {
   EXPECT_GT(lines()[0]["error_over_bound"], 1e6);
 }
 
-TEST_F(Audit, OnlySampledCallsAreCopied) {
-  call(dgemm());
-  const int copies = runtime().copies;
-  EXPECT_EQ(copies, 4 * 4);  // of four elements the row, the column, C before and after
-  // Another sample of the kind would have to keep to a share of the time, of which there is none.
-  dropin::restart_audit(std::chrono::steady_clock::now());
-  for (int i = 0; i < 5; ++i) call(dgemm());
-  EXPECT_EQ(runtime().copies, copies);
-  EXPECT_EQ(lines()[0]["calls"], 5);
-  EXPECT_EQ(lines()[0]["samples"], 0);
-}
-
 TEST_F(Audit, WhatEventsSayIsLookedAtLater) {
   runtime().events_come = false;
   call(dgemm());
