@@ -85,10 +85,10 @@ class Ozaki2Call {
   Status run() {
     // Samples are kept of prepared operands, no blocks.
     const NextLook next = has_kept() ? NextLook{} : problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
-    may_sample_ = next.look.value_or(device::Look::kSample) == device::Look::kSample;
-    may_block_ = next.look ? !may_sample_ : has_scout(plan_);
+    const bool may_sample = next.look.value_or(device::Look::kSample) == device::Look::kSample;
+    may_block_ = next.look ? !may_sample : has_scout(plan_);
     takes_strassen_ =
-        stage_.takes_strassen && may_sample_ && next.first_rung == 0 && problem_.part.is_all() && !has_kept();
+        stage_.takes_strassen && may_sample && next.first_rung == 0 && problem_.part.is_all() && !has_kept();
     KIZAMI_RETURN_IF_ERROR(begin(next));
     if (stage_.has_certificate) {
       const base::PhaseRange phase(base::Phase::kCertificate);
@@ -511,8 +511,7 @@ class Ozaki2Call {
   int first_rung_ = 0;          ///< as in state()
   bool has_digits_ = false;     ///< of blocks, by the split
   bool may_want_gain_ = false;  ///< as in certify::SecondLook
-  bool may_sample_ = false;     ///< state()->look may be kSample
-  bool may_block_ = false;      ///< it may be another
+  bool may_block_ = false;      ///< state()->look may be another than kSample
   bool takes_strassen_ = false;
   bool is_split_once_ = false;  ///< B has A's lines and statistics, and
   bool is_conjugate_ = false;   ///< its planes, or those of conjugates
