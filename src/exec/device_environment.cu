@@ -78,7 +78,9 @@ Status find_calibration_key(int device, std::string& key) {
     key += kDigits[byte / 16];
     key += kDigits[byte % 16];
   }
-  key += "-" + std::to_string(driver) + "-" KIZAMI_VERSION;
+  key += '-';
+  key += std::to_string(driver);
+  key += "-" KIZAMI_VERSION;
   return {};
 }
 
