@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CRT on the device against the CPU's, bit for bit: every count of moduli, in the kernel that it gets alone and in
-// those of longer ladders; integers at the ends of the range, at ties of the rounding, and any residues at all. The
+// those of longer ladders, in pieces and in limbs; integers at the ends of the range, at ties of the rounding, and any residues at all. The
 // kernel of bytes with shapes of all kinds, whose columns are claimed launch after launch.
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
         reconstruct_crt<T>({planes.data(), count, kColStride, kPlaneStride}, row_scale.data(), col_scale.data(), alpha,
                            beta, 1, {expected.data(), kRows, kCols, 1, kRows});
         // The kernels for ladders that end here, at 27 moduli, and at all of them; those of small and of large C.
-        for (const int which : {0, 1, 2, 3, 4, 5}) {
+        for (const int which : {0, 1, 2, 3, 4, 5, 6, 7, 8}) {
           const int most = which % 3 == 0 ? count : which % 3 == 1 ? 27 : num::max_moduli(ring);
           if (most < count || most > num::max_moduli(ring)) continue;
           DeviceArray<T> fresh(before);
@@ -80,7 +80,8 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
           state.selection.rung = 0;
           const DeviceArray<device::DeviceState> device_state(std::vector<device::DeviceState>{state});
           task.state = device_state.data();
-          if (which >= 3) task.least_for_bytes = 0;  // as of a large C
+          if (which / 3 == 1) task.least_for_bytes = 0;  // as of a large C
+          task.by_limbs = which / 3 == 2;
           task.alpha = Factor<T>(alpha);
           task.beta = Factor<T>(beta);
           task.c = {fresh.data(), kRows, kCols, 1, kRows};
@@ -88,7 +89,7 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
           const std::vector<T> found = fresh.download();
           for (std::size_t at = 0; at < found.size(); ++at) {
             ASSERT_EQ(std::memcmp(&found[at], &expected[at], sizeof(T)), 0)
-                << count << " moduli, most " << most << ", " << (which >= 3 ? "bytes" : "numbers") << ", scales of +-"
+                << count << " moduli, most " << most << ", " << (task.by_limbs ? "limbs" : which >= 3 ? "bytes" : "numbers") << ", scales of +-"
                 << range << ", element " << at << ": " << found[at] << ", must be " << expected[at];
           }
           ASSERT_TRUE(fresh.guards_are_intact());
@@ -225,6 +226,12 @@ TYPED_TEST(DeviceCrt, HasTheKernelsOfItsLadder) {
   EXPECT_EQ(kernels(numbers, numbers, 2048), "numbers ");
   EXPECT_EQ(kernels(numbers + 1, bytes, 2047), "numbers ") << "of small C";
   EXPECT_EQ(kernels(numbers, bytes, 0), "");
+  DeviceReconstruction<T> in_limbs;
+  in_limbs.c = {nullptr, 2048, 2048, 1, 2048};
+  in_limbs.ladder.num_rungs = 1;
+  in_limbs.ladder.rungs[0].num_moduli = bytes;
+  in_limbs.by_limbs = true;
+  EXPECT_TRUE(crt_kernels(in_limbs).has_numbers && !crt_kernels(in_limbs).has_bytes) << "one kernel has all rungs";
 }
 
 }  // namespace

@@ -24,20 +24,21 @@ namespace kizami::ozaki2::kernels {
 /// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
 inline constexpr int kBlocksPerSm = 2;
 
-/// In limbs. kMostLimbs: what the rungs of the ladder need at most. Apart, so that its registers are not those of the
+/// In limbs: the first of kLimbs that are enough; the last of them are. Apart, so that its registers are not those of the
 /// other.
-template <class T, int kMostLimbs, bool kIsPart>
+template <class T, bool kIsPart, int... kLimbs>
 __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
                                                     std::uint32_t* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   const int limbs = tables->num_limbs;
   const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
   const auto for_limbs = [&](const auto& visit) {
-    if (kMostLimbs == 7 || limbs == 7) {
-      visit(std::integral_constant<int, 7>{});
-    } else {
-      visit(std::integral_constant<int, kMostLimbs>{});
-    }
+    const auto visit_if_enough = [&](auto num_limbs) {
+      if (limbs > num_limbs.value) return false;
+      visit(num_limbs);
+      return true;
+    };
+    static_cast<void>((visit_if_enough(std::integral_constant<int, kLimbs>{}) || ...));
   };
   for_limbs([&](auto num_limbs) {
     constexpr int kWords = device_words(kIsComplex<T>, num_limbs.value);
@@ -91,6 +92,26 @@ __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T
   });
 }
 
+/// Bytes of shared memory that reconstruct_from_limbs() wants. @param most  the last of its kLimbs
+template <class T, int kMostLimbs>
+inline constexpr int kLimbBytes =
+    4 * (kIsComplex<T> ? 2 : 1) * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize;
+
+/// The tables of the rung, its imaginary part's behind them; null: none is to be reconstructed, and what there was to
+/// scale is done.
+template <class T, bool kIsPart>
+[[nodiscard]] __device__ __forceinline__ const DeviceCrtTable* tables_of_rung(const DeviceReconstruction<T>& task) {
+  const int rung = task.state->selection.rung;
+  const bool is_scaling_only = task.state->is_scaling_only != 0;
+  if (is_scaling_only) {
+    scale_c<kIsPart>(task);
+    return nullptr;
+  }
+  if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return nullptr;
+  if (task.done != nullptr && *task.done != 0) return nullptr;
+  return task.tables + (kIsComplex<T> ? 2 : 1) * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
+}
+
 template <class T>
 __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
   device::scale_all(c, beta.load());
@@ -103,19 +124,11 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kPieceBytes =
       8 * kParts * PieceLayout<kDevicePieces, most_piece_planes(kIsComplex<T>, kDevicePieces)>::kSize;
-  constexpr int kLimbBytes =
-      kMostLimbs == 0 ? 0 : 4 * kParts * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize;
-  __shared__ __align__(16) unsigned char shared[kPieceBytes > kLimbBytes ? kPieceBytes : kLimbBytes];
+  constexpr int kBytes = std::max(kPieceBytes, kMostLimbs == 0 ? 0 : kLimbBytes<T, std::max(kMostLimbs, 2)>);
+  __shared__ __align__(16) unsigned char shared[kBytes];
   base::follow_previous_kernel();
-  const int rung = task.state->selection.rung;
-  const bool is_scaling_only = task.state->is_scaling_only != 0;
-  if (is_scaling_only) {
-    scale_c<kIsPart>(task);
-    return;
-  }
-  if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return;
-  if (task.done != nullptr && *task.done != 0) return;
-  const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
+  const DeviceCrtTable* const tables = tables_of_rung<T, kIsPart>(task);
+  if (tables == nullptr) return;
   double* const numbers = reinterpret_cast<double*>(shared);
   const int pieces = tables->pieces.count;
   if (leaves_bytes && pieces >= kLeastBytePieces<T>) return;
@@ -129,8 +142,10 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_from_many_pieces<T, 4, kIsPart>(task, tables, numbers);
   } else if (kMostLimbs == 0 || pieces == 5) {
     reconstruct_from_many_pieces<T, 5, kIsPart>(task, tables, numbers);
+  } else if constexpr (kMostLimbs == 7) {
+    reconstruct_from_limbs<T, kIsPart, 7>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
   } else if constexpr (kMostLimbs != 0) {
-    reconstruct_from_limbs<T, kMostLimbs, kIsPart>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
+    reconstruct_from_limbs<T, kIsPart, 7, kMostLimbs>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
   }
 }
 
@@ -141,6 +156,7 @@ namespace kizami::ozaki2 {
 template <class T>
 CrtKernels crt_kernels(const DeviceReconstruction<T>& task) {
   if (task.c.rows == 0 || task.c.cols == 0) return {};
+  if (task.by_limbs) return {.has_numbers = true};
   const int least = task.ladder.rungs[0].num_moduli;
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const int most_of_numbers = most_piece_moduli(kIsComplex<T>, kernels::kLeastBytePieces<T> - 1);
@@ -184,6 +200,7 @@ Status launch_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Q
 
 template <class T>
 Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
+  if (task.by_limbs) return reconstruct_by_limbs(task, num_sms, queue);
   if (!task.part.is_all()) return reconstruct_part_by_numbers(task, num_sms, queue);
   return launch_numbers<T, false>(task, num_sms, queue);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CRT on a CUDA device: the bits of reconstruct_crt(). In FP64 pieces for the usual counts of moduli, in 32-bit
-// limbs beyond; both exact. See crt_pieces.hpp and device_crt.cuh.
+// limbs beyond, and for all counts where FP64 instructions are rare; both exact. See crt_pieces.hpp and device_crt.cuh.
 #pragma once
 
 #include <cstddef>
@@ -104,6 +104,8 @@ struct DeviceReconstruction {
   /// Elements of c from which on tensor cores make the sums of many pieces, in a kernel of their own: worth a launch
   /// from here on.
   std::int64_t least_for_bytes = std::int64_t{1} << 22;
+  /// All counts in limbs of integers: by reconstruct_by_limbs(). Where FP64 instructions are rare, crt_takes_limbs().
+  bool by_limbs = false;
 };
 
 /// Which kernels reconstruct a block of C, each the rungs that are its own.
@@ -125,6 +127,10 @@ Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, 
 /// @param is_beside  what was enqueued last has begun with base::let_next_run_beside(): this kernel runs beside it, and ends behind it
 template <class T>
 Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside);
+
+/// What reconstruct_by_numbers() does where task.by_limbs: about 8 FP64 instructions an element, where pieces take 66.
+template <class T>
+Status reconstruct_by_limbs(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
 
 /// Both, one after the other, where crt_kernels() has them.
 template <class T>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CRT in limbs of 32 bits, for counts whose constants do not fit in FP64 pieces. A thread takes four neighbouring
+// The CRT in limbs of 32 bits, for counts whose constants do not fit in FP64 pieces, and for devices whose FP64
+// instructions are rare. A thread takes four neighbouring
 // elements of a column: one word of each residue plane. Bytes are transposed, so that the residues of an element lie in
 // words of four; then, two elements at a time and limb by limb,
 //   X = sum_b 2^(8b) (bias_b + sum_q r_q byte_b(W_q)) - Q P,   Q = rint(X / P) from the leading 64 bits,
@@ -188,12 +189,10 @@ __device__ void rebuild(const std::uint32_t (&r)[4][kWords], const std::uint32_t
     add_shifted(x[e], odd[e]);
     std::uint32_t leading = x[e][kLimbs - 1];
     std::uint32_t next = x[e][kLimbs - 2];
-    if constexpr (kLimbs >= 7) {  // serves several numbers of limbs
 #pragma unroll
-      for (int limb = 1; limb < kLimbs; ++limb) {
-        leading = limb == table.top_limb ? x[e][limb] : leading;
-        next = limb == table.top_limb ? x[e][limb - 1] : next;
-      }
+    for (int limb = 1; limb < kLimbs; ++limb) {  // one body serves several numbers of limbs
+      leading = limb == table.top_limb ? x[e][limb] : leading;
+      next = limb == table.top_limb ? x[e][limb - 1] : next;
     }
     const double ratio = __ull2double_rn(static_cast<std::uint64_t>(leading) << 32 | next) * quotient;
     const double nearest = (ratio + 0x1.8p52) - 0x1.8p52;

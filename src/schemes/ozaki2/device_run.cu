@@ -32,6 +32,7 @@
 #include "schemes/ozaki2/device_part.hpp"
 #include "schemes/ozaki2/device_prepare.hpp"
 #include "schemes/ozaki2/device_split.hpp"
+#include "schemes/ozaki2/device_seconds.hpp"
 #include "schemes/ozaki2/device_strassen.hpp"
 
 namespace kizami::ozaki2 {
@@ -454,6 +455,7 @@ class Ozaki2Call {
     crt.bits_stride = ceil_div(plan_.shape.m, 32);
     crt.alpha = problem_.alpha;
     crt.beta = problem_.beta;
+    crt.by_limbs = crt_takes_limbs(plan_.schedule.facts);
     const bool may_strassen = takes_strassen_ && rung == 0;
     if (may_strassen) KIZAMI_RETURN_IF_ERROR(multiply_by_strassen(crt));
     const std::int32_t* const count = may_strassen ? &state()->num_whole_products : &state()->num_products;

@@ -20,13 +20,34 @@ namespace {
 // FP64 instructions of an element and a plane of it: 66 of a CRT of 14 planes (src/model/program.cpp).
 constexpr double kSplitInstructions = 5;
 constexpr double kCrtInstructions = 66.0 / 14;
+// Integer instructions of a CRT of 14 planes in four limbs, counted in its kernel, and FP64 ones of an element.
+constexpr double kLimbInstructions = 170.0 / 14;
+constexpr double kLimbFp64Instructions = 8;
 
 [[nodiscard]] double fp64_seconds(double instructions, const product::RelativeRates& rates) {
   constexpr double kInstructionsPerSecond = 33.5e12 / 2;  // of an H200, outside of tensor cores
   return instructions / (kInstructionsPerSecond * rates.fp64);
 }
 
+/// What an element and a plane of it take of a multiprocessor's arithmetic.
+[[nodiscard]] double crt_in_pieces(const product::DeviceFacts& facts, int planes) {
+  return fp64_seconds(planes * kCrtInstructions, facts.rates);
+}
+[[nodiscard]] double crt_in_limbs(const product::DeviceFacts& facts, int planes) {
+  constexpr double kIntegersPerCycle = 64;
+  return std::max(planes * kLimbInstructions / (kIntegersPerCycle * facts.num_sms * facts.clock_hz),
+                  fp64_seconds(kLimbFp64Instructions, facts.rates));
+}
+[[nodiscard]] double crt_arithmetic_seconds(const product::DeviceFacts& facts, int planes) {
+  return crt_takes_limbs(facts) ? crt_in_limbs(facts, planes) : crt_in_pieces(facts, planes);
+}
+
 }  // namespace
+
+bool crt_takes_limbs(const product::DeviceFacts& facts) {
+  constexpr int kUsualPlanes = 14;
+  return crt_in_limbs(facts, kUsualPlanes) < crt_in_pieces(facts, kUsualPlanes);
+}
 
 double device_phase_seconds(const plan::Plan& plan) {
   const auto m = static_cast<double>(plan.shape.m);
@@ -54,7 +75,7 @@ double device_phase_seconds(const plan::Plan& plan) {
   const double crt_bytes_per_second = is_in_parts ? 1.8e12 : 2.9e12;
   constexpr double kCrtSeconds = 5.5e-6;
   seconds += std::max(m * n * (planes + element) / (crt_bytes_per_second * rates.memory),
-                      fp64_seconds(m * n * planes * kCrtInstructions, rates)) +
+                      m * n * crt_arithmetic_seconds(plan.schedule.facts, planes)) +
              kCrtSeconds;
 
   if (ozaki2_of(plan).has_certificate)
@@ -109,7 +130,8 @@ namespace {
   const num::Ring ring = plan::ring_of(plan.shape.scalar);
   const int few_moduli = ring == num::Ring::kReal ? 14 : 15;
   const double planes_per_second = (num_moduli <= few_moduli ? 2.2e12 : 1.5e12) * plan.schedule.facts.rates.memory;
-  return pairs_of(plan) * num::num_planes(ring, num_moduli) / planes_per_second;
+  const int planes = num::num_planes(ring, num_moduli);
+  return pairs_of(plan) * std::max(planes / planes_per_second, crt_arithmetic_seconds(plan.schedule.facts, planes));
 }
 
 /// Planes of that rung, beside those of the lowest unless it begins without them, and what products and CRT take above

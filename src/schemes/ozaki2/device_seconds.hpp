@@ -5,6 +5,7 @@
 
 #include "kizami/effort.hpp"
 #include "plan/plan.hpp"
+#include "product/product.hpp"
 
 namespace kizami::ozaki2 {
 
@@ -15,5 +16,9 @@ namespace kizami::ozaki2 {
 /// What calls take beyond their plan that did this: looked at the elements again, climbed, balanced the inner index,
 /// answered elements one by one. @units of all products
 [[nodiscard]] double device_seconds_beyond(const plan::Plan& plan, const Effort& effort);
+
+/// Whether the CRT takes less time in limbs of integers than in pieces of FP64 numbers: on devices whose FP64
+/// instructions are a 32nd or a 64th of the others. @exact both have the same bits
+[[nodiscard]] bool crt_takes_limbs(const product::DeviceFacts& facts);
 
 }  // namespace kizami::ozaki2
