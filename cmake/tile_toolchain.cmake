@@ -22,20 +22,28 @@ else()
     set(KIZAMI_HAS_TILE TRUE)
   endif()
 endif()
+# Those of CMAKE_CUDA_ARCHITECTURES that have code: 80, 90, 100, 120.
+set(KIZAMI_TILE_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
+list(FILTER KIZAMI_TILE_ARCHITECTURES EXCLUDE REGEX "-virtual$")
+list(TRANSFORM KIZAMI_TILE_ARCHITECTURES REPLACE "^([0-9]+).*" "\\1")
 if(KIZAMI_HAS_TILE)
-  message(STATUS "CUDA Tile: ${tile_nvcc} ${nvcc_version}, sm_90")
+  string(REPLACE ";" ", sm_" names "${KIZAMI_TILE_ARCHITECTURES}")
+  message(STATUS "CUDA Tile: ${tile_nvcc} ${nvcc_version}, sm_${names}")
 else()
   message(STATUS "CUDA Tile: off (${KIZAMI_TILE_REASON})")
 endif()
 
-# kizami_tile_kernels(TARGET <name> SOURCES <file.cu>... [CONTRACTED <file.cu>...])
+# kizami_tile_kernels(TARGET <name> SOURCES <file.cu>... [CONTRACTED <file.cu>...] [ARCHITECTURES <number>...])
 #
-# Compiles each file of tile kernels to a cubin for sm_90, and makes the object library TARGET that carries them as
-# `extern "C" const unsigned long long kizami_tile_<file>[]` (load: src/base/cuda_module.hpp). A cubin, and not code for a later
+# Compiles each file of tile kernels to a cubin for sm_90, or for each of ARCHITECTURES, and makes the object library TARGET that
+# carries them as `extern "C" const unsigned long long kizami_tile_<file>[]`, several as one fatbin (load: src/base/cuda_module.hpp). A cubin, and not code for a later
 # assembler: drivers older than the toolkit run the one and cannot translate the other. Floating-point contraction is off,
 # as in every unit of the project, but for the files CONTRACTED, of which it is the subject.
 function(kizami_tile_kernels)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "SOURCES;CONTRACTED")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "SOURCES;CONTRACTED;ARCHITECTURES")
+  if(NOT arg_ARCHITECTURES)
+    set(arg_ARCHITECTURES 90)
+  endif()
   set(bin ${KIZAMI_TILE_TOOLCHAIN}/bin)
   set(embedded)
   foreach(source ${arg_SOURCES} ${arg_CONTRACTED})
@@ -45,21 +53,38 @@ function(kizami_tile_kernels)
     endif()
     get_filename_component(name ${source} NAME_WE)
     set(out ${CMAKE_CURRENT_BINARY_DIR}/${name})
+    set(cubins)
+    set(images)
+    foreach(architecture IN LISTS arg_ARCHITECTURES)
+      set(cubin ${out}.sm_${architecture}.cubin)
+      add_custom_command(
+        OUTPUT ${cubin}
+        COMMAND ${tile_nvcc} -std=c++20 --tile-only --tilecubin --fmad=${fmad} -gencode arch=compute_${architecture},code=sm_${architecture}
+                $<$<BOOL:${KIZAMI_WERROR}>:-Werror=all-warnings> -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include
+                -I${PROJECT_SOURCE_DIR}/tile/include -MD -MF ${cubin}.d -o ${cubin} ${source}
+        DEPENDS ${source} ${tile_nvcc}
+        DEPFILE ${cubin}.d
+        COMMENT "Compiling tile kernels ${name}.sm_${architecture}.cubin"
+        COMMAND_EXPAND_LISTS VERBATIM)
+      list(APPEND cubins ${cubin})
+      list(APPEND images --image3=kind=elf,sm=${architecture},file=${cubin})
+    endforeach()
+    set(image ${cubins})
+    list(LENGTH cubins num_cubins)
+    if(num_cubins GREATER 1)
+      set(image ${out}.fatbin)
+      add_custom_command(
+        OUTPUT ${image}
+        COMMAND ${bin}/fatbinary -64 --compress-mode=size --create=${image} ${images}
+        DEPENDS ${cubins}
+        VERBATIM)
+    endif()
     add_custom_command(
-      OUTPUT ${out}.cubin
-      COMMAND ${tile_nvcc} -std=c++20 --tile-only --tilecubin --fmad=${fmad} -gencode arch=compute_90,code=sm_90
-              $<$<BOOL:${KIZAMI_WERROR}>:-Werror=all-warnings> -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tile/include
-              -MD -MF ${out}.d -o ${out}.cubin ${source}
-      DEPENDS ${source} ${tile_nvcc}
-      DEPFILE ${out}.d
-      COMMENT "Compiling tile kernels ${name}.cubin"
-      COMMAND_EXPAND_LISTS VERBATIM)
-    add_custom_command(
-      OUTPUT ${out}.cubin.c
-      COMMAND ${bin}/bin2c --const --type longlong --name kizami_tile_${name} ${out}.cubin > ${out}.cubin.c
-      DEPENDS ${out}.cubin
+      OUTPUT ${out}.image.c
+      COMMAND ${bin}/bin2c --const --type longlong --name kizami_tile_${name} ${image} > ${out}.image.c
+      DEPENDS ${image}
       VERBATIM)
-    list(APPEND embedded ${out}.cubin.c)
+    list(APPEND embedded ${out}.image.c)
   endforeach()
   add_library(${arg_TARGET} OBJECT ${embedded})
   target_compile_options(${arg_TARGET} PRIVATE -fvisibility=hidden)  # libkizami.so exports no kernels

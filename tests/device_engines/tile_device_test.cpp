@@ -126,8 +126,20 @@ TEST(TileDevice, BringsPhasesOfItsOwnForFp64) {
 
 TEST(TileDevice, RefusesOtherDevices) {
   EXPECT_EQ(refusal_of(good_desc(), facts_of(90)), "");
-  EXPECT_EQ(refusal_of(good_desc(), facts_of(100)),
-            "compute_capability = 100, must be 90, which the tile kernels are compiled for");
+  const std::string kind = "compute_capability = 75, must be one that the tile kernels are compiled for: ";
+  EXPECT_EQ(refusal_of(good_desc(), facts_of(75)).substr(0, kind.size()), kind);
+  product::DeviceFacts small = facts_of(89);  // the cubin of 8.0 takes more than there is
+  small.shared_bytes = 99 << 10;
+  EXPECT_NE(refusal_of(good_desc(), small).find("with 144 KB of shared memory"), std::string::npos);
+  ProductDesc floats = good_desc();
+  floats.format = SliceFormat::kBf16;
+  for (const int other : {80, 100, 120}) {
+    product::DeviceFacts facts = facts_of(other);
+    facts.shared_bytes = 163 << 10;
+    const std::string integers = refusal_of(good_desc(), facts);
+    if (!integers.empty()) continue;  // not of this build
+    EXPECT_NE(refusal_of(floats, facts).find("must be 90 for floating-point slices"), std::string::npos) << other;
+  }
 }
 
 TEST(TileDevice, RefusesWhatItsKernelsCannotReach) {

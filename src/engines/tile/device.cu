@@ -46,14 +46,16 @@ constexpr Abilities kAbilities{.compares = false, .takes_windows = true, .takes_
 
 [[nodiscard]] std::optional<std::string> why_machine_refuses(const DeviceFacts& facts) {
   if (facts.space != product::MemorySpace::kDevice) return "the operands are not in device memory";
-  if (const char* const reason = tile_engines::why_no_kernels()) return reason;
-  if (facts.compute_capability != 90) {
-    return "compute_capability = " + std::to_string(facts.compute_capability) +
-           ", must be 90, which the tile kernels are compiled for";
-  }
+  if (auto reason = tile_engines::why_no_kernels_for(facts)) return reason;
   const DeviceKernels* const kernels = tile_engines::kernels_on(facts.device);
   if (kernels != nullptr && !kernels->status.ok()) return kernels->status.reason();
   return std::nullopt;
+}
+
+[[nodiscard]] std::optional<std::string> why_format_refused(const ProductDesc& d, const DeviceFacts& facts) {
+  if (d.format == SliceFormat::kInt8 || facts.compute_capability == tile_engines::kFloatCapability) return std::nullopt;
+  return "compute_capability = " + std::to_string(facts.compute_capability) + ", must be " +
+         std::to_string(tile_engines::kFloatCapability) + " for floating-point slices: of no other is it recorded how it adds";
 }
 
 [[nodiscard]] std::optional<std::string> why_desc_refused(const ProductDesc& d) {
@@ -73,12 +75,15 @@ constexpr Abilities kAbilities{.compares = false, .takes_windows = true, .takes_
   return kStartSeconds + static_cast<double>(ceil_div(tiles, 2 * sms)) *
                              (static_cast<double>(ceil_div(k, kTile)) * together * kStepSeconds + kStoreSeconds);
 }
-[[nodiscard]] double predicted_seconds(const ProductDesc& d, int num_sms) {
+/// Beside an H200, other cards are what their tensor cores are.
+[[nodiscard]] double predicted_seconds(const ProductDesc& d, const DeviceFacts& facts) {
+  const int num_sms = facts.num_sms;
   if (d.format != SliceFormat::kInt8) return tile_engines::float_windows_seconds(d, num_sms);
-  if (d.num_windows == 0) return launch_seconds(d.m, d.n, d.k, d.num_products, num_sms);
+  const double steps = facts.has_wgmma() || facts.rates.int8 <= 0 ? 1 : num_sms / (132 * facts.rates.int8);
+  if (d.num_windows == 0) return steps * launch_seconds(d.m, d.n, d.k, d.num_products, num_sms);
   double seconds = 0;
   for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_windows); ++l)
-    seconds += launch_seconds(d.m, d.n, d.windows[l].k, 1, num_sms);
+    seconds += steps * launch_seconds(d.m, d.n, d.windows[l].k, 1, num_sms);
   return seconds;
 }
 
@@ -170,8 +175,9 @@ class TileDeviceEngine final : public product::Engine, public product::DevicePha
 
   [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
     if (auto reason = why_machine_refuses(facts)) return Refusal{*std::move(reason)};
+    if (auto reason = why_format_refused(d, facts)) return Refusal{*std::move(reason)};
     if (auto reason = why_desc_refused(d)) return Refusal{*std::move(reason)};
-    return Offer{.workspace_bytes = 0, .seconds = predicted_seconds(d, facts.num_sms), .threads = 1};
+    return Offer{.workspace_bytes = 0, .seconds = predicted_seconds(d, facts), .threads = 1};
   }
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& /*offer*/, const Pointers& pointers,

@@ -36,6 +36,7 @@ constinit base::PerProcess<Devices> devices;
 
 #if defined(KIZAMI_HAS_TILE)
 constexpr const char* kAbsence = nullptr;
+constexpr int kCapabilities[] = {KIZAMI_TILE_CAPABILITIES};
 
 template <class T>
 Status upload(const T* values, std::size_t count, const T*& to) {
@@ -50,10 +51,11 @@ Status load(int device, DeviceKernels& kernels) {
   int current = 0;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&current), "cudaGetDevice"));
   if (current != device) return {StatusCode::kInternal, "device " + std::to_string(device) + " is not the current one"};
+  base::DeviceLimits limits;
+  KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
+  if (auto reason = why_no_kernels_for(limits)) return {StatusCode::kUnsupported, *std::move(reason)};
   const base::RelaxedCapture relaxed;
   KIZAMI_RETURN_IF_ERROR(kernels.ozaki2.load(kizami_tile_ozaki2, "the tile kernels of ozaki2"));
-  KIZAMI_RETURN_IF_ERROR(
-      kernels.product_slices.load(kizami_tile_product_slices, "the tile kernels of floating-point slices"));
   const auto find = [&](const std::string& name, base::CudaModuleKernel& kernel) {
     return kernels.ozaki2.kernel(name.c_str(), kernel);
   };
@@ -65,7 +67,11 @@ Status load(int device, DeviceKernels& kernels) {
   KIZAMI_RETURN_IF_ERROR(find_both(kernels.ozaki2, "product_i8_store_add", kernels.store_add));
   KIZAMI_RETURN_IF_ERROR(find_both(kernels.ozaki2, "product_i8_reduce", kernels.reduce));
   KIZAMI_RETURN_IF_ERROR(find_both(kernels.ozaki2, "product_i8_reduce_add", kernels.reduce_add));
-  for (int format = 1; format <= kFloatFormats; ++format) {
+  if (limits.compute_capability == kFloatCapability) {
+    KIZAMI_RETURN_IF_ERROR(
+        kernels.product_slices.load(kizami_tile_product_slices, "the tile kernels of floating-point slices"));
+  }
+  for (int format = 1; format <= kFloatFormats && limits.compute_capability == kFloatCapability; ++format) {
     const std::string name = "product_" + std::string(to_string(static_cast<SliceFormat>(format)));
     KIZAMI_RETURN_IF_ERROR(
         find_both(kernels.product_slices, name, kernels.float_windows[static_cast<std::size_t>(format - 1)]));
@@ -87,6 +93,7 @@ Status load(int device, DeviceKernels& kernels) {
 #else
 constexpr const char* kAbsence =
     "this build has no tile kernels for devices; ./kz tile-toolchain fetches their compiler, then build again";
+constexpr int kCapabilities[] = {0};
 
 Status load(int /*device*/, DeviceKernels& /*kernels*/) { return {StatusCode::kUnsupported, kAbsence}; }
 #endif
@@ -94,6 +101,22 @@ Status load(int /*device*/, DeviceKernels& /*kernels*/) { return {StatusCode::kU
 }  // namespace
 
 const char* why_no_kernels() { return kAbsence; }
+
+std::optional<std::string> why_no_kernels_for(const base::DeviceLimits& limits) {
+  if (kAbsence != nullptr) return kAbsence;
+  constexpr int kBytesOn80 = 144 << 10;  // of shared memory, by its cubin; the others take what all of theirs have
+  std::string names;
+  for (const int capability : kCapabilities) {
+    const bool is_of_kind =
+        capability / 10 == limits.compute_capability / 10 && capability <= limits.compute_capability;
+    if (is_of_kind && (capability != 80 || limits.shared_bytes >= kBytesOn80)) return std::nullopt;
+    names += names.empty() ? "" : ", ";
+    names += std::to_string(capability);
+  }
+  return "compute_capability = " + std::to_string(limits.compute_capability) +
+         ", must be one that the tile kernels are compiled for: " + names +
+         (limits.compute_capability / 10 == 8 ? ", with 144 KB of shared memory" : "");
+}
 
 const DeviceKernels* kernels_on(int device) {
   Devices& all = devices.get();

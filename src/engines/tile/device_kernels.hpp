@@ -5,8 +5,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "base/cuda_module.hpp"
+#include "base/device_limits.hpp"
 #include "kizami/status.hpp"
 
 namespace kizami::engines::tile_engines {
@@ -42,6 +45,11 @@ struct DeviceKernels {
 
 /// Why this build has no kernels, or null.
 [[nodiscard]] const char* why_no_kernels();
+/// Why it has none that run on such a device, or nothing. A cubin of x.y runs on x.z, z >= y, where a block may have the
+/// shared memory that it takes.
+[[nodiscard]] std::optional<std::string> why_no_kernels_for(const base::DeviceLimits& limits);
+/// Those of floating-point slices: how tensor cores add is recorded of 9.0 alone.
+inline constexpr int kFloatCapability = 90;
 /// What is known of a device; null: nobody prepared it. Valid for ever.
 [[nodiscard]] const DeviceKernels* kernels_on(int device);
 /// The same of the current device, for a launch. @status kUnsupported, kInternal: there are none
