@@ -17,7 +17,8 @@
 namespace kizami::ozaki2 {
 namespace {
 
-// FP64 instructions of an element and a plane of it: 66 of a CRT of 14 planes (src/model/program.cpp).
+// FP64 instructions: of a real number that is split, and of an element and a plane of it, 66 of a CRT of 14 planes
+// (src/model/program.cpp).
 constexpr double kSplitInstructions = 5;
 constexpr double kCrtInstructions = 66.0 / 14;
 // Integer instructions of a CRT of 14 planes in four limbs, counted in its kernel, and FP64 ones of an element.
@@ -63,7 +64,7 @@ double device_phase_seconds(const plan::Plan& plan) {
   const double passes = splits_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
   const product::RelativeRates& rates = plan.schedule.facts.rates;
   const double split = std::max((m + n) * k * (passes * element + planes) / (kSplitBytesPerSecond * rates.memory),
-                                fp64_seconds((m + n) * k * planes * kSplitInstructions, rates));
+                                fp64_seconds((m + n) * k * (is_in_parts ? 2 : 1) * kSplitInstructions, rates));
   double seconds = kUntakenSeconds + split + kSplitSeconds;
   if (has_device_phases(
           plan)) {  // bodies of tile kernels are bound by instructions, beside the bytes that are counted anyway
