@@ -105,6 +105,18 @@ TEST_F(Audit, ALibraryThatIsWrongIsSeen) {
   EXPECT_GT(lines()[0]["error_over_bound"], 1e6);
 }
 
+TEST_F(Audit, OnlySampledCallsAreCopied) {
+  call(dgemm());
+  const int copies = runtime().copies;
+  EXPECT_EQ(copies, 4 * 4);  // of four elements the row, the column, C before and after
+  // Samples keep to a share of the time since the audit began: of none before it.
+  dropin::restart_audit(std::chrono::steady_clock::now() + std::chrono::hours(1));
+  for (int i = 0; i < 5; ++i) call(dgemm());
+  EXPECT_EQ(runtime().copies, copies);
+  EXPECT_EQ(lines()[0]["calls"], 5);
+  EXPECT_EQ(lines()[0]["samples"], 0);
+}
+
 TEST_F(Audit, WhatEventsSayIsLookedAtLater) {
   runtime().events_come = false;
   call(dgemm());
