@@ -21,8 +21,9 @@ namespace {
 // (src/model/program.cpp).
 constexpr double kSplitInstructions = 5;
 constexpr double kCrtInstructions = 66.0 / 14;
-// Integer instructions of a CRT of 14 planes in four limbs, counted in its kernel, and FP64 ones of an element.
-constexpr double kLimbInstructions = 170.0 / 14;
+// Instructions of a CRT of 14 planes in four limbs, 64 of them dot products of bytes, by the code of its kernel; and FP64
+// ones of an element.
+constexpr double kLimbInstructions = 240.0 / 14;
 constexpr double kLimbFp64Instructions = 8;
 
 [[nodiscard]] double fp64_seconds(double instructions, const product::RelativeRates& rates) {
