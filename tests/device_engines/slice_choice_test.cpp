@@ -13,12 +13,10 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "device_engines/h200_environment.hpp"
-#include "engines/cublaslt/seconds.hpp"
-#include "engines/desc_check.hpp"
+#include "device_engines/library.hpp"
 #include "engines/hopper/hopper.hpp"
 #include "exec/schemes.hpp"
 #include "lab/bench/sliced_way.hpp"
@@ -28,24 +26,6 @@
 
 namespace kizami::plan {
 namespace {
-
-/// What engine cublaslt answers where its library is.
-class Library final : public product::Engine {
- public:
-  [[nodiscard]] std::string_view name() const noexcept override { return "cublaslt"; }
-  [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
-  [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::ProductDesc& d,
-                                                                     const product::DeviceFacts&) const override {
-    if (auto reason = engines::why_refused(d, {.takes_windows = true, .takes_floats = true}))
-      return product::Refusal{*reason};
-    return product::Offer{
-        .workspace_bytes = std::size_t{32} << 20, .seconds = engines::cublaslt::seconds(d), .threads = 1};
-  }
-  [[nodiscard]] Status run(const product::ProductDesc&, const product::Offer&, const product::Pointers&, std::byte*,
-                           product::Queue) const override {
-    return {};
-  }
-};
 
 /// Sums, lines of a block, streams, complex form.
 using Way = std::tuple<std::string, std::int64_t, int, std::string>;

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// What the planner takes in device memory (native or a scheme, its engine, a form of its kernel) beside what was recorded on
+// an H200 of several of them in one run: never more than 5 % slower than the quickest. slice_choice_test.cpp has the ways of
+// slices. Plans are made here, without a device.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "check/case.hpp"
+#include "device_engines/h200_environment.hpp"
+#include "device_engines/library.hpp"
+#include "engines/hopper/forms.hpp"
+#include "engines/mma/forms.hpp"
+#include "engines/mma/product_i8.hpp"
+#include "plan/plan.hpp"
+#include "schemes/ozaki2/stage.hpp"
+
+namespace kizami::plan {
+namespace {
+
+constexpr double kMostSlower = 1.05;
+
+/// Calls `take` with each line of a file of lab/results/h200.
+template <class Take>
+void for_each_record(const std::string& name, const Take& take) {
+  std::ifstream file(std::string(KIZAMI_H200_RECORDS) + "/" + name);
+  ASSERT_TRUE(file.is_open()) << name;
+  std::string line;
+  while (std::getline(file, line)) take(nlohmann::json::parse(line));
+}
+
+/// Milliseconds of two ways of one run, by their names.
+using Pairs = std::map<std::pair<std::string, std::string>, std::pair<double, double>>;
+
+void add_pairs(const std::map<std::string, double>& run, Pairs& pairs) {
+  for (const auto& [way, ms] : run) {
+    for (const auto& [other, other_ms] : run) {
+      if (way != other) pairs.insert_or_assign(std::pair(way, other), std::pair(ms, other_ms));
+    }
+  }
+}
+
+/// What cannot be held. One that can be fails too, so that none outlives its reason.
+struct Exception {
+  std::string_view name;
+  std::string_view reason;
+};
+
+/// Whether `chosen` takes at most 5 % more than each other way, or an exception says why not.
+/// @param times of pairs that one run recorded
+void expect_quick(const std::string& name, const Pairs& times, const std::string& chosen,
+                  std::span<const Exception> exceptions, const std::string& why) {
+  const auto exception =
+      std::find_if(exceptions.begin(), exceptions.end(), [&](const Exception& x) { return x.name == name; });
+  double slowest = 0;
+  std::string other;
+  for (const auto& [ways, ms] : times) {
+    if (ways.first != chosen || ms.first / ms.second <= slowest) continue;
+    slowest = ms.first / ms.second;
+    other = ways.second;
+  }
+  if (exception == exceptions.end()) {
+    EXPECT_LE(slowest, kMostSlower) << name << ": " << other << " is quicker than " << chosen << "; " << why;
+  } else {
+    EXPECT_GT(slowest, kMostSlower) << name << " is held, though " << exception->reason << ": take out the exception";
+  }
+}
+
+/// Whether the list names only what is recorded.
+void expect_known(std::span<const Exception> exceptions, const auto& recorded) {
+  for (const Exception& x : exceptions) EXPECT_TRUE(recorded.contains(std::string(x.name))) << x.name;
+}
+
+// ---- schemes and engines ----------------------------------------------------------------------------------------------
+
+/// The way that a line is of; nothing: no plan here takes it (slices, cuBLAS's own emulation, prepared operands).
+std::optional<std::string> way_of(std::string who) {
+  constexpr std::string_view kPortable = "/portable";
+  if (who.ends_with(kPortable)) who.resize(who.size() - kPortable.size());
+  constexpr std::string_view kWays[] = {"native", "hopper", "cublaslt", "mma", "ec"};
+  if (std::find(std::begin(kWays), std::end(kWays), who) == std::end(kWays)) return std::nullopt;
+  return who;
+}
+
+/// By case, of each two ways the last run that has both. Kernels of other cards are cases of their own. Within a run the
+/// quickest record of a way: engine hopper has further ones of more moduli. Ways are "native", "ec" and, of scheme ozaki2, the
+/// names of engines.
+std::map<std::string, Pairs> recorded_pairs() {
+  std::map<std::string, Pairs> all;
+  for (const char* name : {"gemm.jsonl", "ec_call.jsonl", "slices.jsonl", "batch.jsonl"}) {
+    std::map<std::pair<std::string, std::string>, std::map<std::string, double>> runs;  // by case and commit
+    for_each_record(name, [&](const nlohmann::json& json) {
+      const auto who = json.at("who").get<std::string>();
+      const std::optional<std::string> way = way_of(who);
+      if (!way) return;
+      const std::string spec = json.at("case").get<std::string>() + (who.ends_with("/portable") ? " portable" : "");
+      std::map<std::string, double>& run = runs[{spec, json.at("commit").get<std::string>()}];
+      const auto ms = json.at("ms_median").get<double>();
+      const auto [at, is_first] = run.emplace(*way, ms);
+      if (!is_first) at->second = std::min(at->second, ms);
+      add_pairs(run, all[spec]);
+    });
+  }
+  return all;
+}
+
+struct Product {
+  problem::Shape shape;
+  std::int64_t num_products = 1;
+};
+/// Of "d nn 8192x8192x256 phi=0.5 batch=16".
+Product product_of(const std::string& spec) {
+  const Result<check::Case> parsed = check::parse_case(spec.substr(0, spec.find(" phi")));
+  EXPECT_TRUE(parsed.ok()) << spec << ": " << parsed.status().reason();
+  const check::Case& c = parsed.value();
+  Product out{{c.scalar, c.m, c.n, c.k}, 1};
+  constexpr std::string_view kBatch = " batch=";
+  if (const std::size_t at = spec.find(kBatch); at != std::string::npos)
+    out.num_products = std::stoll(spec.substr(at + kBatch.size()));
+  return out;
+}
+
+/// A card of another kind with the rates of an H200: no wgmma, engines of all cards.
+Environment portable_environment() {
+  static const Library library(false);
+  static const std::array<const product::Engine*, 2> engines = {&library, &engines::mma_product_engine()};
+  Environment environment = h200_environment();
+  environment.engines = engines;
+  environment.ec_engines = {};
+  environment.facts.code_capability = 80;
+  return environment;
+}
+
+std::string way_of(const Plan& plan) {
+  const Scheme scheme = plan.first().scheme;
+  return scheme == Scheme::kOzaki2 ? std::string(ozaki2::ozaki2_of(plan).engine->name())
+                                   : std::string(to_string(scheme));
+}
+
+constexpr Exception kChoices[] = {
+    {"d nn 4096x4096x4096 phi=4", "a plan does not know elements: exponents this wide take 19 moduli for 14, and native is as quick"},
+};
+
+TEST(Choice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  int compared = 0;
+  const std::map<std::string, Pairs> recorded = recorded_pairs();
+  expect_known(kChoices, recorded);
+  for (const auto& [spec, pairs] : recorded) {
+    const Product product = product_of(spec);
+    const Environment environment = spec.ends_with(" portable") ? portable_environment() : h200_environment();
+    const Result<Plan> plan = make(product.shape, policy, environment, {.num_products = product.num_products});
+    ASSERT_TRUE(plan.ok()) << spec << ": " << plan.status().reason();
+    const std::string chosen = way_of(plan.value());
+    const bool is_recorded =
+        std::any_of(pairs.begin(), pairs.end(), [&](const auto& entry) { return entry.first.first == chosen; });
+    if (!is_recorded) continue;  // of elements or in a run without it
+    expect_quick(spec, pairs, chosen, kChoices, explain(plan.value()));
+    ++compared;
+  }
+  EXPECT_GE(compared, 50);
+}
+
+// ---- forms ------------------------------------------------------------------------------------------------------------
+
+constexpr Exception kFormChoices[] = {
+    {"hopper 6bb8549 product 1024x1024x1024 planes=14 reduce",
+     "the order of forms of 33 us differs from run to run: at 17ff655 the permuted one is quicker than the other"},
+};
+
+/// All forms of the INT8 kernels on the same planes, one after another: those of engine hopper, and those of engine mma.
+TEST(Choice, FormsAreAtMostFivePercentSlowerThanTheQuickestRecorded) {
+  std::map<std::string, std::map<std::string, double>> runs;
+  for (const char* name : {"product.jsonl", "mma_product.jsonl"}) {
+    for_each_record(name, [&](const nlohmann::json& json) {
+      const auto form = json.at("form").get<std::string>();
+      const std::string engine = form.starts_with("mma_") ? "mma" : "hopper";
+      const std::string run = engine + " " + json.at("commit").get<std::string>() + " " + json.at("case").get<std::string>();
+      double& ms = runs[run][form];
+      const auto found = json.at("ms").get<double>();
+      ms = ms == 0 ? found : std::min(ms, found);
+    });
+  }
+  expect_known(kFormChoices, runs);
+  int compared = 0;
+  for (const auto& [run, forms] : runs) {
+    if (forms.size() < 2) continue;
+    product::ProductDesc desc;
+    long m = 0;
+    long n = 0;
+    long k = 0;
+    int planes = 0;
+    const std::string spec = run.substr(run.find(" product ") + 1);
+    ASSERT_EQ(std::sscanf(spec.c_str(), "product %ldx%ldx%ld planes=%d", &m, &n, &k, &planes), 4) << run;
+    desc.m = m;
+    desc.n = n;
+    desc.k = k;
+    desc.num_products = planes;
+    desc.epilogue = product::Epilogue::kReduce;
+    const std::string chosen =
+        run.starts_with("mma")
+            ? "mma_" + std::string(engines::traits_of(engines::mma_form_for(desc, h200_facts())).name)
+            : std::string(engines::traits_of(engines::tile_for(desc)).name);
+    ASSERT_TRUE(forms.contains(chosen)) << run << ": " << chosen;
+    Pairs pairs;
+    add_pairs(forms, pairs);
+    expect_quick(run, pairs, chosen, kFormChoices, "");
+    ++compared;
+  }
+  EXPECT_GE(compared, 10);
+}
+
+}  // namespace
+}  // namespace kizami::plan
