@@ -228,6 +228,7 @@ nlohmann::ordered_json json_of(const Row& row) {
   out["program"] = p.program;
   out["basis"] = to_string(row.request.basis);
   out["complex_form"] = p.complex_form;
+  out["quadrants"] = p.has_quadrants;
   out["products"] = p.products;
   out["accumulators"] = p.accumulators;
   out["seconds"] = p.seconds;
@@ -259,6 +260,7 @@ std::string in_words(const Row& row) {
   std::string title = std::string(to_string(row.request.way));
   if (!p.program.empty()) title += ", program " + p.program;
   if (!p.complex_form.empty()) title += ", " + p.complex_form;
+  if (p.has_quadrants) title += ", of quadrants (Strassen)";
   std::string out =
       fmt::format("{}: {} ({} real product{})\n", row.device->name, title, p.products, p.products == 1 ? "" : "s");
   for (const Part part : {Part::kComputation, Part::kDataHandling}) {

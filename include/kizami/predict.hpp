@@ -145,6 +145,7 @@ struct Request {
   Format format = Format::kInt8;  ///< of ozaki2: kInt8, or kFp8 with 12 moduli of three products; of ec: kFp16 or kTf32
   bool is_accurate = false;       ///< GEMMul8: scaling by a product of its own
   ComplexForm complex_form = ComplexForm::kAuto;
+  bool may_take_quadrants = true;  ///< ozaki2: seven products of quadrants for eight (Strassen), where that is quicker
 };
 
 struct KIZAMI_API Prediction {
@@ -158,6 +159,7 @@ struct KIZAMI_API Prediction {
   int accumulators = 0;                     ///< sums of them that are read
   std::string program;
   std::string complex_form;         ///< empty: real
+  bool has_quadrants = false;       ///< ozaki2 by Strassen's products of quadrants
   std::vector<std::string> doubts;  ///< numbers of the device that are uncertain, and what nobody ran
 
   [[nodiscard]] double seconds_of(Part part) const;

@@ -211,10 +211,20 @@ void add_published(const Published& x, std::vector<ModelRow>& out) {
   return request;
 }
 
-/// D and Z, squares of n = 1024, 4096, 8192.
-[[nodiscard]] bool is_fitted(const ModelRow& row) {
+/// Commits of records that were made with Strassen's products of quadrants (ADR 54); all before them had none.
+[[nodiscard]] bool has_quadrants(std::string_view commit) {
+  constexpr std::string_view kCommits[] = {"83d242b1", "e1cd4d78", "e0fee68b"};
+  return std::ranges::find(kCommits, commit) != std::end(kCommits);
+}
+
+/// What a row proves of constants: D and Z, squares of n = 1024, 4096 and 8192, were fitted to; of ec, whose kernels were
+/// measured alone, nothing was.
+[[nodiscard]] RowKind kind_of(const ModelRow& row) {
+  if (row.way == "ec") return RowKind::kCalibrated;
   const bool is_square = row.m == row.n && row.n == row.k;
-  return (row.type == "d" || row.type == "z") && is_square && (row.n == 1024 || row.n == 4096 || row.n == 8192);
+  const bool is_fitted =
+      (row.type == "d" || row.type == "z") && is_square && (row.n == 1024 || row.n == 4096 || row.n == 8192);
+  return is_fitted ? RowKind::kFit : RowKind::kJudged;
 }
 
 [[nodiscard]] bool has_few_exponents(const std::string& spec) {
@@ -261,7 +271,10 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     const bool has_phases = json.contains("phases_us");
     const std::string who = has_phases ? "hopper" : json.at("who").get<std::string>();
     const std::string plan = has_phases ? "" : json.value("plan", std::string());
-    const std::optional<Request> known = request_of(who, plan, has_phases ? json.at("moduli").get<int>() : 0);
+    std::optional<Request> known = request_of(who, plan, has_phases ? json.at("moduli").get<int>() : 0);
+    // Which form a call took that named none.
+    if (known && json.value("complex_form", std::string()) == "enlarged" && is_complex(scalar_of(type)))
+      known->complex_form = model::ComplexForm::kEnlarged;
     const bool is_plain = !has_phases || (json.at("look") == "sample" && json.at("repaired") == 0);
     if (!known || !is_plain || !has_few_exponents(spec)) {
       ++left_out_;
@@ -273,6 +286,7 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     measured.request.m = m;
     measured.request.n = n;
     measured.request.k = k;
+    measured.request.may_take_quadrants = has_quadrants(json.at("commit").get<std::string>());
     ModelRow& row = measured.row;
     row.card = "h200";
     row.release = "Kizami " + json.at("commit").get<std::string>();
@@ -312,7 +326,7 @@ std::vector<ModelRow> OwnRows::rows() const {
   std::vector<ModelRow> out;
   for (const Measured& measured : all_) {
     ModelRow row = measured.row;
-    row.kind = is_fitted(row) ? RowKind::kFit : RowKind::kJudged;
+    row.kind = kind_of(row);
     row.predicted_ms = ms_of_phase(predicted(row.card, measured.request), row.phase);
     out.push_back(row);
   }

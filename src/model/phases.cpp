@@ -12,7 +12,6 @@ namespace kizami::model {
 namespace {
 
 constexpr double kLargestBlock = 131072;  // of k, so that INT32 sums of residues stay exact
-constexpr double kWeakFp64 = 1.0 / 16;    // FP64 instructions for each INT32 one: less, and kernels take another form
 
 struct Extents {
   double m = 0;
@@ -39,11 +38,23 @@ struct Setting {
     work.operations = 2 * p.m * p.n * p.k * p.num_products;
     work.bytes = p.num_products * plane_bytes * (p.m + p.n) * p.k + result_bytes;
     Products of_call = p;
-    if (!is_one_launch) of_call.num_products = of_call.num_results = 1;
+    of_call.element_bytes = plane_bytes;
+    if (!is_one_launch) {
+      of_call.num_calls *= p.num_products;
+      of_call.num_products = of_call.num_results = 1;
+    }
     work.reached = share_reached(program.products, of_call, rates, is_sustained);
     return time_of(work, rates);
   }
 };
+
+/// Launches beside the work of a phase.
+void add_launches(PhaseTime& time, double seconds) {
+  constexpr auto kLaunch = static_cast<std::size_t>(Roof::kLaunch);
+  time.seconds += seconds;
+  time.of_roof[kLaunch] += seconds;
+  time.held[kLaunch] += seconds;
+}
 
 /// One after the other.
 [[nodiscard]] PhaseTime repeated(PhaseTime time, double count) {
@@ -58,7 +69,12 @@ struct Setting {
 [[nodiscard]] Phases native_phases(const Setting& s) {
   const Extents e = extents_of(s.request);
   const double count = is_complex(s.request.scalar) ? 4 : 1;
-  Products p{format_of(s.request), e.m, e.n, e.k, count, 1};
+  const Products p{.format = format_of(s.request),
+                   .m = e.m,
+                   .n = e.n,
+                   .k = e.k,
+                   .num_products = count,
+                   .element_bytes = element_bytes(s.request) / (count > 1 ? 2 : 1)};
   Work work{.phase = "product", .part = Part::kComputation, .launches = 1, .format = p.format};
   work.bytes = element_bytes(s.request) * (e.m * e.k + e.k * e.n + e.m * e.n);
   work.operations = flops_of(s.request);
@@ -105,29 +121,48 @@ struct Counts {
   return {static_cast<double>(moduli), static_cast<double>(planes * of_digits), static_cast<double>(planes * of_plane)};
 }
 
-[[nodiscard]] Phases residue_phases(const Setting& s) {
+/// Whether seven products of quadrants may stand for the eight of a whole one.
+[[nodiscard]] bool may_take_quadrants(const Setting& s, const Counts& c) {
+  return s.request.may_take_quadrants && s.request.scalar == Scalar::kF64 &&
+         c.moduli <= s.program.residues.quadrant_moduli &&
+         static_cast<double>(s.request.k) <= s.program.residues.longest_pass;
+}
+
+[[nodiscard]] Phases residue_phases(const Setting& s, bool takes_quadrants) {
   const Extents e = extents_of(s.request);
   const ResidueModel& model = s.program.residues;
   const Counts c = counts_of(s);
   const bool has_parts = is_complex(s.request.scalar);
   const double parts = has_parts ? 2 : 1;
-  const bool is_weak = s.rates.fp64_instructions < kWeakFp64 * s.rates.int32_instructions;
+  const bool is_weak = has_weak_fp64(s.rates);
   const double bytes = element_bytes(s.request);
   const double lines = (e.m + e.n) * e.k;
   const double pairs = e.m * e.n;
   const double sum_bytes = 4;
   const Format format = format_of(s.request);
 
+  constexpr double kQuadrantProducts = 7;
+  const double planes = takes_quadrants ? c.planes * kQuadrantProducts / 4 : c.planes;  // for each element
   Phases out;
+  out.has_quadrants = takes_quadrants;
   Work split{.phase = "split", .launches = model.split_launches};
-  split.bytes = lines * (bytes + c.planes);
-  split.sm_cycles = lines * c.planes * (has_parts ? model.split_cycles_complex : model.split_cycles);
+  split.bytes = lines * (bytes + planes);
+  split.sm_cycles = lines * planes *
+                    (takes_quadrants ? model.quadrant_split_cycles
+                     : has_parts     ? model.split_cycles_complex
+                                     : model.split_cycles);
   split.fp64_instructions = lines * parts * (is_weak ? model.split_fp64_weak : model.split_fp64);
-  out.times.push_back(time_of(split, s.rates));
+  PhaseTime split_time = time_of(split, s.rates);
+  if (model.longest_pass > 0 && e.k > model.longest_pass)  // statistics of the lines of either operand, in two passes
+    split_time.add(time_of({.phase = "split", .launches = 2, .bytes = 2 * bytes * lines}, s.rates));
+  if (takes_quadrants) add_launches(split_time, model.quadrant_seconds);
+  out.times.push_back(split_time);
 
   if (model.certificate_share > 0) {
     const double quarter = std::ceil(e.k / 4);  // a digit of four elements
-    const Products p{format, e.m, e.n, quarter, has_parts ? 3.0 : 1.0, has_parts ? 3.0 : 1.0};
+    const double count = has_parts ? 3 : 1;
+    const Products p{
+        .format = format, .m = e.m, .n = e.n, .k = quarter, .num_products = count, .num_results = count};
     Work work{
         .phase = "certificate", .part = Part::kComputation, .launches = 1 + model.extra_launches, .format = format};
     work.operations = 2 * p.m * p.n * p.k * p.num_products;
@@ -136,34 +171,59 @@ struct Counts {
     out.times.push_back(time_of(work, s.rates));
   }
   if (s.request.is_accurate) {
-    const Products p{format, e.m, e.n, e.k, 1, 1};
+    const Products p{.format = format, .m = e.m, .n = e.n, .k = e.k};
     PhaseTime scaling = s.products_time("scaling product", p, sum_bytes * pairs, false);
     scaling.add(time_of({.phase = "scaling product", .launches = 2, .bytes = lines * (bytes + 1)}, s.rates));
     out.times.push_back(scaling);
   }
 
   const double blocks = std::ceil(e.k / kLargestBlock);
-  const Products p{format, e.m, e.n, e.k / blocks, c.products * blocks, c.products * blocks};
+  const double count = c.products * blocks;
+  Products p{
+      .format = format, .m = e.m, .n = e.n, .k = e.k / blocks, .num_products = count, .num_results = count};
+  if (takes_quadrants) {
+    p = {.format = format, .m = std::ceil(e.m / 2), .n = std::ceil(e.n / 2), .k = std::ceil(e.k / 2)};
+    p.num_products = p.num_results = kQuadrantProducts * c.products;
+  }
   const double stored = model.reduces_in_product ? 1 : sum_bytes;
-  out.times.push_back(s.products_time("products", p, stored * pairs * c.products * blocks, model.reduces_in_product));
+  // Products of a library: one call each, but of a small C so many in one.
+  const bool is_one_launch = model.reduces_in_product || pairs < model.most_batched_elements;
+  out.times.push_back(s.products_time("products", p, stored * p.m * p.n * p.num_results, is_one_launch));
   if (!model.reduces_in_product) {
-    Work reduce{.phase = "residues", .launches = c.products * blocks};
+    Work reduce{.phase = "residues", .launches = is_one_launch ? 1 : count};
     reduce.bytes = pairs * (sum_bytes * c.products + c.planes) * blocks;
-    reduce.sm_cycles = pairs * c.products * blocks * model.reduce_cycles;
+    reduce.sm_cycles = pairs * count * model.reduce_cycles;
     out.times.push_back(time_of(reduce, s.rates));
   }
 
   Work crt{.phase = "crt", .launches = 1};
-  crt.bytes = pairs * (c.planes + bytes);
-  crt.sm_cycles = pairs * c.planes * (has_parts ? model.crt_cycles_complex : model.crt_cycles);
+  crt.bytes = pairs * (planes + bytes);
+  crt.sm_cycles = pairs * planes *
+                  (takes_quadrants ? model.quadrant_crt_cycles
+                   : has_parts     ? model.crt_cycles_complex
+                                   : model.crt_cycles);
   crt.fp64_instructions = pairs * parts * c.moduli * (is_weak ? model.crt_fp64_weak : model.crt_fp64);
   crt.int32_instructions = is_weak ? pairs * parts * c.moduli * model.crt_int32_weak : 0;
   out.times.push_back(time_of(crt, s.rates));
 
-  out.operations = 2 * e.m * e.n * e.k * c.products;
-  out.products = static_cast<int>(c.products);
+  out.operations = takes_quadrants ? 2 * p.m * p.n * p.k * p.num_products : 2 * e.m * e.n * e.k * c.products;
+  out.products = static_cast<int>(takes_quadrants ? p.num_products : c.products);
   out.accumulators = out.products;
   return out;
+}
+
+[[nodiscard]] double seconds_of(const Phases& phases) {
+  double sum = 0;
+  for (const PhaseTime& time : phases.times) sum += time.seconds;
+  return sum;
+}
+
+/// The quicker of whole products and products of quadrants.
+[[nodiscard]] Phases residue_phases(const Setting& s) {
+  Phases whole = residue_phases(s, false);
+  if (!may_take_quadrants(s, counts_of(s))) return whole;
+  Phases of_quadrants = residue_phases(s, true);
+  return seconds_of(of_quadrants) < seconds_of(whole) ? of_quadrants : whole;
 }
 
 // ---- slices -----------------------------------------------------------------------------------------------------------
@@ -178,60 +238,129 @@ struct Sliced {
 };
 
 /// The larger extent in blocks, so that each call is as large as a library likes it.
-[[nodiscard]] Extents block_of(const Extents& e, double& count) {
+[[nodiscard]] Extents block_of(const Extents& e, double lines, double& count) {
   constexpr double kBlock = 8192;
   Extents out = e;
   double& larger = out.m >= out.n ? out.m : out.n;
-  count = std::ceil(larger / kBlock);
+  count = std::ceil(larger / (lines > 0 ? lines : kBlock));
   larger /= count;
   return out;
 }
 
-[[nodiscard]] Sliced sliced_product(const Setting& s, const Extents& e) {
-  const SliceModel& model = s.program.slices;
-  const int slices = s.request.slices > 0 ? s.request.slices : 7;
-  // k in blocks, where not one product fits an accumulator.
+/// Real products of one shape, all of them.
+struct SliceCounts {
+  int slices = 7;
+  double k_blocks = 1;       ///< where not one product fits an accumulator
+  double k = 0;              ///< of a block
+  std::vector<int> windows;  ///< products of each sum
+};
+[[nodiscard]] SliceCounts slice_counts(const Setting& s, const Extents& e) {
+  SliceCounts c;
+  if (s.request.slices > 0) c.slices = s.request.slices;
   const auto most_k = static_cast<double>(products_of_accumulator(1, kDigitBits));
-  const double k_blocks = std::ceil(e.k / most_k);
-  const double k = e.k / k_blocks;
-  const std::int64_t r = std::max<std::int64_t>(products_of_accumulator(static_cast<std::int64_t>(k), kDigitBits), 1);
-  const std::vector<int> windows = windows_of(s.request.way, slices, r);
-  double row_blocks = 1;
-  const Extents block = s.request.way == Way::kEfL ? block_of(e, row_blocks) : e;
-  const double pairs = e.m * e.n;
-  const int num_products = slices * (slices + 1) / 2;
-  const auto sums = static_cast<double>(windows.size()) * k_blocks;
-  constexpr double kSumBytes = 4;
+  c.k_blocks = std::ceil(e.k / most_k);
+  c.k = e.k / c.k_blocks;
+  const std::int64_t r = std::max<std::int64_t>(products_of_accumulator(static_cast<std::int64_t>(c.k), kDigitBits), 1);
+  c.windows = windows_of(s.request.way, c.slices, r);
+  return c;
+}
 
-  Sliced out;
-  out.num_products = static_cast<int>(num_products * k_blocks);
-  out.accumulators = static_cast<int>(sums);
-  out.operations = 2 * pairs * e.k * num_products;
-  out.products.phase = "products";
-  out.products.part = Part::kComputation;
-  if (model.is_one_launch) {
-    const Products p{Format::kInt8, e.m, e.n, k, out.num_products * 1.0, sums};
-    out.products.add(s.products_time("products", p, kSumBytes * pairs * sums, true));
-  } else {
-    for (const int products : windows) {
-      const bool is_concatenated = s.request.way == Way::kEfS || s.request.way == Way::kEfL;
-      for (int call = 0; call < (is_concatenated ? 1 : products); ++call) {
-        const double kc = is_concatenated ? k * products : k;
-        const double result_bytes = (call == 0 ? kSumBytes : 2 * kSumBytes) * block.m * block.n;
-        const PhaseTime of_call =
-            s.products_time("products", {Format::kInt8, block.m, block.n, kc, 1, 1}, result_bytes, false);
-        out.products.add(repeated(of_call, row_blocks * k_blocks));
-      }
+constexpr double kSliceSumBytes = 4;
+
+/// All products in one launch, or of way kOzimmu, which rounds each sum, one launch a product.
+[[nodiscard]] PhaseTime sliced_launches(const Setting& s, const Extents& e, const SliceCounts& c, double count) {
+  const double products = static_cast<double>(c.slices) * (c.slices + 1) / 2 * c.k_blocks * count;
+  const double sums = static_cast<double>(c.windows.size()) * c.k_blocks * count;
+  const double bytes = kSliceSumBytes * e.m * e.n;
+  Products p{.format = Format::kInt8, .m = e.m, .n = e.n, .k = c.k};
+  if (s.request.way == Way::kOzimmu) {
+    p.num_calls = sums;
+    return repeated(s.products_time("products", p, bytes, true), sums);
+  }
+  p.num_products = products;
+  p.num_results = sums;
+  p.longest = *std::max_element(c.windows.begin(), c.windows.end());
+  return s.products_time("products", p, bytes * sums, true);
+}
+
+/// One call of a library after another.
+[[nodiscard]] PhaseTime sliced_calls(const Setting& s, const SliceCounts& c, const Extents& block, double row_blocks) {
+  // Blocks of the documents have concatenated products, those of Kizami add pairs.
+  const bool is_concatenated =
+      s.request.way == Way::kEfS || (s.request.way == Way::kEfL && s.program.slices.block_lines == 0);
+  double num_calls = 0;
+  for (const int products : c.windows) num_calls += is_concatenated ? 1 : products;
+  num_calls *= row_blocks * c.k_blocks;
+  const double mean_share = static_cast<double>(c.slices) * (c.slices + 1) / 2 * row_blocks * c.k_blocks / num_calls;
+  PhaseTime out;
+  out.phase = "products";
+  out.part = Part::kComputation;
+  for (const int products : c.windows) {
+    for (int call = 0; call < (is_concatenated ? 1 : products); ++call) {
+      const double kc = is_concatenated ? c.k * products : c.k;
+      const double result_bytes = (call == 0 ? kSliceSumBytes : 2 * kSliceSumBytes) * block.m * block.n;
+      Products p{.format = Format::kInt8, .m = block.m, .n = block.n, .k = kc};
+      p.num_calls = num_calls * mean_share * c.k / kc;  // as long as all of them
+      p.is_added = call > 0;
+      out.add(repeated(s.products_time("products", p, result_bytes, false), row_blocks * c.k_blocks));
     }
   }
+  return out;
+}
+
+/// @param count of real products of this shape, in one launch where the program has one
+[[nodiscard]] Sliced sliced_product(const Setting& s, const Extents& e, double count) {
+  const SliceModel& model = s.program.slices;
+  const SliceCounts c = slice_counts(s, e);
+  double row_blocks = 1;
+  const Extents block = s.request.way == Way::kEfL ? block_of(e, model.block_lines, row_blocks) : e;
+  const double pairs = e.m * e.n;
+  const int num_products = c.slices * (c.slices + 1) / 2;
+  const auto sums = static_cast<double>(c.windows.size()) * c.k_blocks;
+
+  Sliced out;
+  out.num_products = static_cast<int>(num_products * c.k_blocks * count);
+  out.accumulators = static_cast<int>(sums * count);
+  out.operations = 2 * pairs * e.k * num_products * count;
+  out.products = model.is_one_launch ? sliced_launches(s, e, c, count)
+                                     : repeated(sliced_calls(s, c, block, row_blocks), count);
   const bool are_fused = model.has_fused_sums && s.request.way != Way::kOzimmu;
-  Work work{.phase = "sums", .launches = are_fused ? 1 : sums};
-  work.bytes = pairs * (are_fused ? kSumBytes * sums + 8 : 20 * sums);
+  Work work{.phase = "sums"};
+  work.bytes = pairs * (are_fused ? kSliceSumBytes * sums + 8 : 20 * sums);
   work.sm_cycles = pairs * sums * (are_fused ? model.sum_cycles : model.sum_in_memory_cycles);
-  work.launches *= row_blocks;
   work.bytes += model.scaling_bytes * pairs;
-  work.launches += model.scaling_bytes > 0 ? 1 : 0;
+  const bool are_hidden = model.hidden_launch > 0 && !are_fused;
+  const double launches = (are_fused ? 1 : sums) * row_blocks + (model.scaling_bytes > 0 ? 1 : 0);
+  work.launches = are_hidden ? 0 : launches;
   out.sums = time_of(work, s.rates);
+  if (const double exposed = model.hidden_launch * launches - out.sums.seconds; are_hidden && exposed > 0)
+    add_launches(out.sums, exposed);
+  out.sums = repeated(out.sums, model.is_one_launch && are_fused ? 1 : count);
+  if (model.is_one_launch && are_fused && count > 1) {
+    Work all = work;
+    all.bytes = pairs * (kSliceSumBytes * sums * count + 8);
+    all.sm_cycles *= count;
+    out.sums = time_of(all, s.rates);
+  }
+  return out;
+}
+
+/// One kernel multiplies and sums: nothing between is stored.
+[[nodiscard]] Sliced fused_slices(const Setting& s, const Extents& e) {
+  const SliceCounts c = slice_counts(s, e);
+  Sliced out;
+  out.num_products = c.slices * (c.slices + 1) / 2;
+  out.accumulators = static_cast<int>(c.windows.size());
+  out.operations = 2 * e.m * e.n * e.k * out.num_products;
+  const Products p{
+      .format = Format::kInt8, .m = e.m, .n = e.n, .k = e.k, .num_products = static_cast<double>(out.num_products)};
+  Work work{.phase = "products", .part = Part::kComputation, .launches = 1, .bytes = 8 * e.m * e.n};
+  work.operations = out.operations;
+  work.reached = share_reached(s.program.slices.fused, p, s.rates, s.is_sustained);
+  if (c.slices == s.program.slices.most_fused_slices) work.reached *= s.program.slices.fused_share_of_most;
+  out.products = time_of(work, s.rates);
+  out.sums.phase = "sums";
+  out.sums.part = Part::kDataHandling;
   return out;
 }
 
@@ -263,6 +392,11 @@ struct Sliced {
     case ComplexForm::kEnlarged:  // [Ar Ai] [Br Bi; -Bi Br] = [Cr Ci]
       of_product = {e.m, 2 * e.n, 2 * e.k};
       split_elements = 2 * e.m * e.k + 4 * e.n * e.k;
+      if (s.program.slices.stacks_parts) {  // [Ar -Ai] and [Ai Ar] by [Br; Bi]
+        of_product.n = e.n;
+        split_elements = 4 * e.m * e.k + 2 * e.n * e.k;
+        count = 2;
+      }
       break;
     case ComplexForm::kFour:
       count = 4;
@@ -271,39 +405,63 @@ struct Sliced {
       break;
   }
   Phases out;
-  out.parts_overlap = s.request.way == Way::kEfL && !s.program.slices.is_one_launch;
-  out.times.push_back(slice_split(s, split_elements, kPasses));
-  const Sliced one = sliced_product(s, of_product);
-  const PhaseTime products = repeated(one.products, count);
-  PhaseTime sums = repeated(one.sums, count);
-  if (combined_bytes > 0) {
-    sums.add(time_of({.phase = "sums", .launches = 1, .bytes = combined_bytes * e.m * e.n}, s.rates));
+  const bool has_own_sums_of_parts = s.program.slices.part_sum_cycles > 0;
+  out.parts_overlap = s.request.way == Way::kEfL && !s.program.slices.is_one_launch && !has_own_sums_of_parts;
+  PhaseTime split = slice_split(s, split_elements, kPasses);
+  if (has_own_sums_of_parts && count == 3) {  // digits of (Ar + Ai) and (Br + Bi), which may be far apart
+    const int slices = s.request.slices > 0 ? s.request.slices : 7;
+    split.add(time_of({.phase = "split", .sm_cycles = lines * slices * s.program.slices.part_sum_cycles}, s.rates));
   }
-  out.times.push_back(products);
-  out.times.push_back(sums);
-  out.operations = one.operations * count;
-  out.products = one.num_products * static_cast<int>(count);
-  out.accumulators = one.accumulators * static_cast<int>(count);
+  out.times.push_back(split);
+  Sliced all = sliced_product(s, of_product, count);
+  const int slices = s.request.slices > 0 ? s.request.slices : 7;
+  const bool may_be_fused = !is_complex(s.request.scalar) && slices <= s.program.slices.most_fused_slices &&
+                            (s.request.way == Way::kEfS || s.request.way == Way::kEf);
+  if (may_be_fused) {
+    const Sliced fused = fused_slices(s, of_product);
+    if (fused.products.seconds < all.products.seconds + all.sums.seconds) all = fused;
+  }
+  if (combined_bytes > 0 && !s.program.slices.is_one_launch)
+    all.sums.add(time_of({.phase = "sums", .launches = 1, .bytes = combined_bytes * e.m * e.n}, s.rates));
+  out.times.push_back(all.products);
+  if (all.sums.seconds > 0) out.times.push_back(all.sums);
+  out.operations = all.operations;
+  out.products = all.num_products;
+  out.accumulators = all.accumulators;
   return out;
 }
 
 // ---- ec ---------------------------------------------------------------------------------------------------------------
 
-/// Three products of halves of FP32 numbers, summed on the chip.
+/// Three products of halves of FP32 numbers, summed on the chip. Complex numbers are a real product of twice the lines of A
+/// and twice the inner index.
 [[nodiscard]] Phases ec_phases(const Setting& s) {
   const Extents e = extents_of(s.request);
   const double parts = is_complex(s.request.scalar) ? 2 : 1;
-  const double real_products = is_complex(s.request.scalar) ? 4 : 1;
-  const double lines = (e.m + e.n) * e.k * parts;
+  const double terms = parts * e.k;
   const Format format = format_of(s.request);
   const double plane_bytes = format == Format::kTf32 ? 4 : 2;
+  const double made = parts * e.m + e.n;  // lines
   Phases out;
-  out.times.push_back(time_of({.phase = "split", .launches = 1, .bytes = lines * (4 + 2 * plane_bytes)}, s.rates));
+  Work split{.phase = "split", .launches = 1, .bytes = terms * ((e.m + e.n) * 4 + made * 2 * plane_bytes)};
+  split.sm_cycles = terms * made * s.program.ec.split_cycles;
+  PhaseTime split_time = time_of(split, s.rates);
+  add_launches(split_time, s.program.ec.extra_seconds);
+  out.times.push_back(split_time);
   constexpr double kTerms = 3;
-  const Products p{format, e.m, e.n, e.k, kTerms * real_products, parts};
-  out.times.push_back(s.products_time("products", p, 4 * parts * e.m * e.n, true, plane_bytes));
-  out.operations = 2 * e.m * e.n * e.k * kTerms * real_products;
-  out.products = static_cast<int>(kTerms * real_products);
+  const Products p{.format = format,
+                   .m = parts * e.m,
+                   .n = e.n,
+                   .k = terms,
+                   .num_products = kTerms,
+                   .element_bytes = plane_bytes};
+  Work work{.phase = "products", .part = Part::kComputation, .launches = 1, .format = format};
+  work.operations = 2 * p.m * p.n * p.k * kTerms;
+  work.bytes = 2 * plane_bytes * (p.m + p.n) * p.k + 4 * p.m * p.n;
+  work.reached = share_reached(s.program.ec.products, p, s.rates, s.is_sustained);
+  out.times.push_back(time_of(work, s.rates));
+  out.operations = work.operations;
+  out.products = static_cast<int>(kTerms * parts * parts);
   out.accumulators = static_cast<int>(parts);
   return out;
 }

@@ -18,6 +18,7 @@ struct Phases {
   double operations = 0;  ///< of all products of low precision
   int products = 0;
   int accumulators = 0;
+  bool has_quadrants = false;  ///< ozaki2 by Strassen's products
   bool parts_overlap = false;  ///< computation and data handling run side by side
 };
 

@@ -116,6 +116,7 @@ Result<Prediction> predict(const Device& device, const Request& request) {
   out.phases = phases.times;
   out.products = phases.products;
   out.accumulators = phases.accumulators;
+  out.has_quadrants = phases.has_quadrants;
   out.bound_tflops = flops_of(request) / (phases.operations / rates.of(format_of(request))) * 1e-12;
   add_up(request, phases, out);
   if (request.way != Way::kNative) out.program = to_string(program);

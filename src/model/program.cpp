@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace kizami::model {
 namespace {
@@ -15,25 +16,50 @@ constexpr std::array<std::pair<double, double>, 4> kLibraryShares = {
 /// Fitted on one H200 to products of types D and Z, n = 1024, 4096 and 8192 (lab/results/h200/certificate.jsonl,
 /// product.jsonl): 31 us at n = 1024 and 1.15 ms at 4096 give share and uncovered cycles; 2.58, 9.98 and 22.7 ms, beside
 /// what these would take at the highest clock, give the slope.
-constexpr ProductModel kTiles{.tile_i = 256,
-                              .tile_j = 128,
-                              .share = 0.953,
+/// The smaller form reaches 1550 TOPS of 1567 to 1620 at n = 4096 (docs/perf/h200_product.md).
+constexpr TileForm kOwnForms[] = {{256, 128, 0.953}, {128, 128, 0.92}};
+constexpr ProductModel kTiles{.forms = kOwnForms,
+                              .few_bytes = 4e6,  // tile_for(), engines/hopper/forms.cpp
                               .uncovered_cycles = 4070,
                               .cool_seconds = 1e-3,
                               .slope = 0.059,
-                              .least = 0.78,
-                              .share_by_size = {}};
+                              .least = 0.78};
 
-/// Fitted likewise to native D at 1024 (43.7 us) and 4096 (2.26 ms), slope to D at 8192 (20.0 ms), Z at 4096 (10.3 ms)
-/// and 8192 (87 ms), which lie up to 9 % off it (lab/results/h200/gemm.jsonl).
-constexpr ProductModel kNative{.tile_i = 64,
-                               .tile_j = 128,
-                               .share = 0.981,
-                               .uncovered_cycles = 12000,
+/// INT8 products of cuBLASLt, fitted likewise to slices of D by engine cublaslt (slice_sums.jsonl): 351 us for each of the
+/// seven calls at n = 4096, k = 16384 on average, 3.2 ms at 8192. Of its forms the largest and smaller ones for smaller C.
+constexpr TileForm kLibraryForms[] = {{128, 256, 0.80}, {128, 128, 0.80}, {64, 128, 0.80}, {64, 64, 0.80}};
+constexpr ProductModel kLibraryTiles{.forms = kLibraryForms,
+                                     .reads_through_l2 = true,
+                                     .result_bytes = 4,
+                                     .cool_seconds = 1e-3,
+                                     .slope = 0.059,
+                                     .least = 0.78};
+
+/// Fitted likewise to native D at 1024 (44.0 us), Z at 1024 (158 us: four times the work, so that share and uncovered cycles
+/// of the form that fits 1024 part), D at 4096 (2.26 ms: share of the largest form); slope to D at 8192 (19.5 ms), Z at 4096
+/// (10.3 ms) and 8192 (87 to 91 ms). The smallest form has as much less of the second as that has of the first: no call
+/// that may be fitted takes it. FP32 runs outside of tensor cores: for 64 multiply-adds of 8 x 8 sums a thread loads 16
+/// numbers, in 4 instructions.
+constexpr TileForm kNativeForms[] = {{128, 128, 0.945}, {64, 128, 0.871}, {64, 64, 0.803}};
+constexpr ProductModel kNative{.forms = kNativeForms,
+                               .uncovered_cycles = 3900,
+                               .cuts_k = true,
+                               .fp32_share = 64.0 / 68,
                                .cool_seconds = 2e-3,
                                .slope = 0.05,
-                               .least = 0.76,
-                               .share_by_size = {}};
+                               .least = 0.80};
+
+/// Scheme ec: shares and store of its kernels as engines/hopper/ec_product.cpp has them, and its split as docs/perf/h200_ec.md
+/// has it (80 us at n = 4096), both measured alone; 5.3 us of a decision and a rung that find nothing to do.
+/// There shares are of 4096 operations a cycle at 1.9 GHz, here of the sheet's rate at the highest clock: 4 % more.
+constexpr TileForm kEcForms[] = {{192, 128, 0.82}, {128, 128, 0.80}, {128, 64, 0.717}};
+constexpr EcModel kEc{.products = {.forms = kEcForms,
+                                   .uncovered_cycles = 3000,
+                                   .cool_seconds = 1e-3,
+                                   .slope = 0.059,
+                                   .least = 0.78},
+                      .split_cycles = 0.62,
+                      .extra_seconds = 5.3e-6};
 
 constexpr ProductModel kCalls{.share_by_size = kLibraryShares};
 
@@ -41,10 +67,11 @@ constexpr double kLaunchSeconds = 4e-6;
 constexpr double kMeasuredSize = 8192;  // n of what Rates::measured_products are of
 
 /// D at 4096 and 8192: split 257 and 1130 us, CRT 137 and 580 us; Z: 685 and 3080, 405 and 1750 us. Sampled products
-/// 42 us, 250 us, 120 us, 880 us.
+/// 42 us, 250 us, 120 us, 880 us. Of quadrants, at 8192: split 1545 us, CRT 885 us (docs/perf/strassen.md).
 constexpr ResidueModel kOwnResidues{.reduces_in_product = true,
                                     .split_cycles = 0.15,
                                     .split_cycles_complex = 0.187,
+                                    .longest_pass = 16384,
                                     .split_fp64 = 5,
                                     .split_fp64_weak = 5,
                                     .reduce_cycles = 0.30,
@@ -56,11 +83,17 @@ constexpr ResidueModel kOwnResidues{.reduces_in_product = true,
                                     .complex_products = 0,
                                     .certificate_share = 0.72,
                                     .split_launches = 1,
-                                    .extra_launches = 2};
+                                    .extra_launches = 2,
+                                    .quadrant_split_cycles = 0.1225,
+                                    .quadrant_crt_cycles = 0.1405,
+                                    .quadrant_seconds = 27e-6,
+                                    .quadrant_moduli = 14};
 
 [[nodiscard]] constexpr ResidueModel portable_residues() {
   ResidueModel out = kOwnResidues;
   out.reduces_in_product = false;
+  out.most_batched_elements = 3072.0 * 3072;
+  out.quadrant_moduli = 0;
   return out;
 }
 
@@ -83,16 +116,28 @@ constexpr ResidueModel kGemmul8Residues{.reduces_in_product = false,
 
 /// D at 8192, 7 slices: split 1.08 ms, sums of 7 accumulators 0.78 ms in one pass, of 28 products 17.0 ms with C in
 /// memory (lab/results/h200/slice_sums.jsonl).
+/// Fused: as engines/hopper/fused_slices.cpp has them, 0.52 (4 slices: 0.42) of 4096 multiply-adds a cycle at 1.7 GHz, whose
+/// operations here are of the sheet's rate at the highest clock. Digits of sums of two parts: Z by Karatsuba at 1024, 4096 and
+/// 8192 takes 0.15, 4.7 and 19.5 ms more than without them.
+constexpr TileForm kFusedForms[] = {{64, 128, 0.483}};
 constexpr SliceModel kOwnSlices{.split_cycles = 0.30,
                                 .sum_cycles = 0.44,
                                 .sum_in_memory_cycles = 2.36,
                                 .has_fused_sums = true,
                                 .is_one_launch = true,
+                                .fused = {.forms = kFusedForms, .uncovered_cycles = 2900},
+                                .most_fused_slices = 4,
+                                .fused_share_of_most = 0.42 / 0.52,
+                                .part_sum_cycles = 4.0,
+                                .hidden_launch = 1.5e-6,
+                                .block_lines = 2048,
+                                .stacks_parts = true,
                                 .scaling_bytes = 0};
 
 [[nodiscard]] constexpr SliceModel portable_slices() {
   SliceModel out = kOwnSlices;
   out.is_one_launch = false;
+  out.most_fused_slices = 0;
   return out;
 }
 
@@ -105,23 +150,75 @@ constexpr SliceModel kDocumentSlices{.split_cycles = 0,
                                      .scaling_bytes = 16};
 
 constexpr Program kPrograms[] = {
-    {0.896, kLaunchSeconds, kTiles, kOwnResidues, kOwnSlices, true, true},
-    {0.896, kLaunchSeconds, kCalls, portable_residues(), portable_slices(), true, true},
-    {0.885, kLaunchSeconds, kCalls, kGemmul8Residues, {}, true, false},
-    {0.885, kLaunchSeconds, kCalls, {}, kDocumentSlices, false, true},
+    {0.896, kLaunchSeconds, kTiles, kEc, kOwnResidues, kOwnSlices, true, true},
+    {0.896, kLaunchSeconds, kLibraryTiles, kEc, portable_residues(), portable_slices(), true, true},
+    {0.885, kLaunchSeconds, kCalls, {}, kGemmul8Residues, {}, true, false},
+    {0.885, kLaunchSeconds, kCalls, {}, {}, kDocumentSlices, false, true},
 };
+
+/// Bytes that the L2 cache gives all multiprocessors each cycle, for each of them: NVIDIA's documents have 5120 for all of an A100
+/// and of an H100.
+constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
+
+/// Seconds of products in one form, k in so many parts.
+[[nodiscard]] double seconds_in_form(const ProductModel& model, const TileForm& form, double k_parts, const Products& p,
+                                     const Rates& rates) {
+  const double tiles = std::ceil(p.m / form.i) * std::ceil(p.n / form.j) * p.num_results * k_parts;
+  const double share = form.share * (p.format == Format::kFp32 ? model.fp32_share : 1.0);
+  const double at_once = std::min(tiles, rates.sms);
+  // Cycles of an element of k of a tile.
+  const double operations_per_cycle = rates.of(p.format) / rates.sms / rates.clock_hz * share;
+  double cycles = 2.0 * form.i * form.j / operations_per_cycle;
+  if (model.reads_through_l2) {
+    const double read = at_once * p.element_bytes * (form.i + form.j);
+    cycles = std::max(cycles, read / (kTileBytesPerSmCycle * rates.sms));
+  }
+  const double of_plane = p.k / k_parts * cycles;  // of one product
+  const double mean = of_plane * p.num_products / p.num_results + model.uncovered_cycles;
+  const double longest = of_plane * p.longest + model.uncovered_cycles;
+  const double busy =
+      p.longest > 0 ? std::max(longest, tiles / rates.sms * mean) : std::ceil(tiles / rates.sms) * mean;
+  const double elements = p.m * p.n * p.num_results;
+  const double parts_bytes = k_parts > 1 ? k_parts * p.element_bytes * elements : 0;  // added where they meet
+  const double stored = model.result_bytes * elements * (p.is_added ? 2 : 1);
+  return busy / rates.clock_hz + parts_bytes / rates.l2 +
+         stored / (stored > rates.l2_bytes ? rates.memory : rates.l2);
+}
+
+/// The form of the program's rule, or the one that ends first, k cut where that helps.
+[[nodiscard]] double seconds_in_tiles(const ProductModel& model, const Products& p, const Rates& rates) {
+  if (model.few_bytes > 0) {
+    constexpr double kFewLines = 128;
+    const double bytes = (p.m + p.n) * p.k * std::max(p.longest, 1.0);
+    const bool is_small = bytes < model.few_bytes || std::min(p.m, p.n) <= kFewLines;
+    return seconds_in_form(model, model.forms[is_small ? 1 : 0], 1, p, rates);
+  }
+  constexpr double kLeastPart = 32;  // elements of k
+  double least = std::numeric_limits<double>::infinity();
+  for (const TileForm& form : model.forms) {
+    const double tiles = std::ceil(p.m / form.i) * std::ceil(p.n / form.j) * p.num_results;
+    for (double parts = 1; parts == 1 || (model.cuts_k && tiles * parts <= rates.sms && p.k / parts >= kLeastPart);
+         parts *= 2) {
+      least = std::min(least, seconds_in_form(model, form, parts, p, rates));
+    }
+  }
+  return least;
+}
 
 [[nodiscard]] double share_of_tiles(const ProductModel& model, const Products& p, const Rates& rates,
                                     bool is_sustained) {
-  const double tiles = std::ceil(p.m / model.tile_i) * std::ceil(p.n / model.tile_j) * p.num_results;
-  const double rounds = std::ceil(tiles / rates.sms);
-  const double of_tile = 2.0 * model.tile_i * model.tile_j * p.k * p.num_products / p.num_results;
-  const double peak = rates.of(p.format);
-  const double seconds =
-      rounds * (of_tile / (peak / rates.sms * model.share) + model.uncovered_cycles / rates.clock_hz);
-  const double hot = 1 - model.slope * std::log(std::max(seconds / model.cool_seconds, 1.0));
-  const double clock = is_sustained ? model.least : std::max(hot, model.least);
-  return 2.0 * p.m * p.n * p.k * p.num_products / peak / seconds * clock;
+  double seconds = seconds_in_tiles(model, p, rates);
+  if (const double measured = rates.measured_products[static_cast<std::size_t>(p.format)];
+      measured > 0 && model.reads_through_l2) {  // a library's rate on this card
+    constexpr double n = kMeasuredSize;
+    const Products square{.format = p.format, .m = n, .n = n, .k = n, .element_bytes = p.element_bytes};
+    seconds *= 2 * n * n * n / seconds_in_tiles(model, square, rates) / measured;
+  }
+  // Where FP64 is weak no product in it meets the limit of power.
+  const bool is_cool = p.format == Format::kFp64 && has_weak_fp64(rates);
+  const double hot = is_cool ? 1 : 1 - model.slope * std::log(std::max(seconds * p.num_calls / model.cool_seconds, 1.0));
+  const double clock = is_sustained && !is_cool ? model.least : std::max(hot, model.least);
+  return 2.0 * p.m * p.n * p.k * p.num_products / rates.of(p.format) / seconds * clock;
 }
 
 }  // namespace

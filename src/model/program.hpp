@@ -11,19 +11,30 @@
 
 namespace kizami::model {
 
-/// How products of low precision reach their rate: tiles of one launch, or calls of a library by their size.
-struct ProductModel {
-  // Tiles, one after another on each multiprocessor: rounds * (operations / share of the rate + uncovered cycles).
-  int tile_i = 0;
-  int tile_j = 0;
+/// A form of a kernel that multiplies: its tile, and the share of the rate that a multiprocessor reaches in it.
+struct TileForm {
+  int i = 0;
+  int j = 0;
   double share = 0;
+};
+
+/// How products reach their rate: tiles of a launch, or calls of a library by their size.
+struct ProductModel {
+  // Tiles, by the form that ends first, or by a rule of the program's. Equal ones go in rounds over the multiprocessors, those of unequal sums one after
+  // another as multiprocessors are free: none ends before its longest tile does.
+  std::span<const TileForm> forms = {};
+  double few_bytes = 0;         ///< not 0: the first form, but the second where lines are fewer than 129 or a plane's have fewer bytes
   double uncovered_cycles = 0;  ///< of a tile: its start and its store
+  bool cuts_k = false;          ///< into 2, 4, 8 ... parts, where tiles are fewer than multiprocessors
+  bool reads_through_l2 = false;  ///< no multiprocessor has lines of another: what all read at once is below the rate of L2
+  double result_bytes = 0;  ///< of an element of a result, stored when its tile is done
+  double fp32_share = 1;    ///< of the share, outside of tensor cores
   // The limit of power: beyond `cool_seconds` the rate falls by `slope` of itself for each factor e, to `least`.
   double cool_seconds = 1;
   double slope = 0;
   double least = 1;
   /// n of a square call and the share of the sheet's rate that it reaches, launch included; not empty: instead of tiles.
-  std::span<const std::pair<double, double>> share_by_size;
+  std::span<const std::pair<double, double>> share_by_size = {};
 };
 
 /// Scheme ozaki2. @units cycles of a multiprocessor and instructions, of an element and a plane of it
@@ -31,6 +42,7 @@ struct ResidueModel {
   bool reduces_in_product = false;  ///< else INT32 sums are read again, one launch a product
   double split_cycles = 0;
   double split_cycles_complex = 0;
+  double longest_pass = 0;     ///< k, beyond which operands are read twice before, for statistics; 0: no such pass
   double split_fp64 = 0;       ///< instructions
   double split_fp64_weak = 0;  ///< where FP64 instructions are rare: another form of the kernel
   double reduce_cycles = 0;    ///< of an INT32 sum
@@ -43,6 +55,12 @@ struct ResidueModel {
   double certificate_share = 0;  ///< of the rate of products; 0: it has none
   double split_launches = 0;
   double extra_launches = 0;  ///< of small kernels around a call
+  // Strassen's products of quadrants, for FP64 in one pass; 0: there are none.
+  double quadrant_split_cycles = 0;
+  double quadrant_crt_cycles = 0;
+  double quadrant_seconds = 0;  ///< of kernels that are not taken
+  int quadrant_moduli = 0;      ///< at most
+  double most_batched_elements = 0;  ///< of C, below which all products are one call, where they do not reduce their sums
 };
 
 /// Slices. @units cycles of an element and a slice, of an element and a sum
@@ -52,13 +70,28 @@ struct SliceModel {
   double sum_in_memory_cycles = 0;  ///< one sum after another, C in memory
   bool has_fused_sums = false;
   bool is_one_launch = false;  ///< of all products
+  ProductModel fused = {};     ///< products of up to so many slices in one kernel that sums, of real types
+  int most_fused_slices = 0;
+  double fused_share_of_most = 1;  ///< of the share, with as many slices
+  double part_sum_cycles = 0;  ///< of a digit of a sum of two parts, and a slice
+  double hidden_launch = 0;    ///< seconds; 0: launches of sums are as all others, else what of one is not hidden
+  double block_lines = 0;      ///< of EF_L; 0: as the document has it
+  bool stacks_parts = false;   ///< enlarged form: a product for each part of C, not one of twice the columns
   double scaling_bytes = 0;    ///< of an element of C: a pass for alpha and beta
+};
+
+/// Scheme ec.
+struct EcModel {
+  ProductModel products = {};
+  double split_cycles = 0;   ///< of a multiprocessor, of an FP32 element
+  double extra_seconds = 0;  ///< of two kernels that find nothing to do
 };
 
 struct Program {
   double copy_share = 0;
   double launch_seconds = 0;
-  ProductModel products;
+  ProductModel products = {};
+  EcModel ec = {};
   ResidueModel residues;  ///< planes == 0: no such scheme
   SliceModel slices;
   bool has_residues = false;
@@ -77,6 +110,10 @@ struct Products {
   double k = 0;
   double num_products = 1;
   double num_results = 1;  ///< planes of sums
+  double longest = 0;      ///< products of the plane that has most of them; 0: all have as many
+  double num_calls = 1;    ///< of as much, one behind another: what power leaves is of all
+  double element_bytes = 1;
+  bool is_added = false;  ///< to sums in memory, which are read
 };
 /// The share of the rate that they reach. @param is_sustained  minutes into a run, at the limit of power
 [[nodiscard]] double share_reached(const ProductModel& model, const Products& products, const Rates& rates,

@@ -34,6 +34,12 @@ struct Rates {
   [[nodiscard]] double of(Format format) const { return products[static_cast<std::size_t>(format)]; }
 };
 
+/// Fewer FP64 instructions than this for each INT32 one: kernels take another form.
+[[nodiscard]] constexpr bool has_weak_fp64(const Rates& rates) {
+  constexpr double kWeakFp64 = 1.0 / 16;
+  return rates.fp64_instructions < kWeakFp64 * rates.int32_instructions;
+}
+
 /// @param copy_share     of the sheet's bandwidth that a copy reaches; a measured copy goes before
 /// @param launch_seconds of a launch behind another; a measured one goes before
 [[nodiscard]] Rates rates_of(const Device& device, Basis basis, double copy_share, double launch_seconds);

@@ -100,10 +100,11 @@ TEST(Program, SharesAreLinearInTheLogarithm) {
 }
 
 TEST(Program, TilesGoInRounds) {
-  const ProductModel model{.tile_i = 100, .tile_j = 100, .share = 1, .uncovered_cycles = 1000, .share_by_size = {}};
+  const TileForm forms[] = {{100, 100, 1}};
+  const ProductModel model{.forms = forms, .uncovered_cycles = 1000};
   const Rates rates = round_rates();
   // 101 tiles on 100 multiprocessors: two rounds of 2 * 100 * 100 * 50 operations at 1 TOPS, and 1 us each.
-  const Products p{Format::kInt8, 100, 100, 50, 101, 101};
+  const Products p{.m = 100, .n = 100, .k = 50, .num_products = 101, .num_results = 101};
   const double seconds = 2 * (1e6 / 1e12 + 1e-6);
   EXPECT_NEAR(share_reached(model, p, rates, false), 101e6 / 1e14 / seconds, 1e-12);
   // The limit of power: 0.1 of the rate for each factor e beyond cool_seconds, not below `least`.
@@ -113,6 +114,65 @@ TEST(Program, TilesGoInRounds) {
   hot.least = 0.5;
   EXPECT_NEAR(share_reached(hot, p, rates, false) / share_reached(model, p, rates, false), 0.9, 1e-12);
   EXPECT_NEAR(share_reached(hot, p, rates, true) / share_reached(model, p, rates, false), 0.5, 1e-12);
+  // It is of all calls one behind another.
+  Products of_two = p;
+  of_two.num_calls = 2;
+  EXPECT_NEAR(share_reached(hot, of_two, rates, false) / share_reached(model, p, rates, false),
+              1 - 0.1 * (1 + std::log(2.0)), 1e-12);
+}
+
+TEST(Program, TilesOfUnequalSumsEndWithTheLongest) {
+  const TileForm forms[] = {{100, 100, 1}};
+  const ProductModel model{.forms = forms};
+  const Rates rates = round_rates();
+  // 4 planes of a tile, of 10 products on 100 multiprocessors: the plane of 7 decides, 1 us a product.
+  Products p{.m = 100, .n = 100, .k = 50, .num_products = 10, .num_results = 4, .longest = 7};
+  EXPECT_NEAR(10e6 / 1e14 / share_reached(model, p, rates, false), 7e-6, 1e-12);
+  // 400 tiles of these: four a multiprocessor, as many products as there are.
+  p.m = 10000;
+  EXPECT_NEAR(1e9 / 1e14 / share_reached(model, p, rates, false), 10e-6, 1e-12);
+}
+
+TEST(Program, KIsCutWhereTilesAreFew) {
+  const TileForm forms[] = {{100, 100, 1}};
+  ProductModel model{.forms = forms};
+  const Rates rates = round_rates();
+  const Products p{.m = 100, .n = 100, .k = 6400, .element_bytes = 8};
+  const double whole = 2e4 * 6400 / 1e12;
+  EXPECT_NEAR(2e4 * 6400 / 1e14 / share_reached(model, p, rates, false), whole, 1e-12);
+  // Into 64 parts, the most that 100 multiprocessors take; the parts of C meet in the L2 cache, 2 TB/s here.
+  model.cuts_k = true;
+  EXPECT_NEAR(2e4 * 6400 / 1e14 / share_reached(model, p, rates, false), whole / 64 + 64 * 8 * 1e4 / 2e12, 1e-12);
+  // A library has several forms, and takes the one that ends first: a smaller one here, which needs fewer parts.
+  const TileForm two[] = {{100, 100, 1}, {50, 50, 0.9}};
+  model.forms = two;
+  EXPECT_NEAR(2e4 * 6400 / 1e14 / share_reached(model, p, rates, false), whole / 64 / 0.9 + 16 * 8 * 1e4 / 2e12, 1e-12);
+}
+
+TEST(Program, TilesReadThroughTheCacheOfAll) {
+  const TileForm forms[] = {{10, 10, 1}};
+  const ProductModel model{.forms = forms, .reads_through_l2 = true, .result_bytes = 4};
+  const Rates rates = round_rates();
+  // 200 operations of an element of k take 0.2 ns; 20 bytes at 5120 / 132 a cycle 0.516 ns. C is 40 KB, in the cache.
+  const Products p{.m = 100, .n = 100, .k = 1000};
+  const double seconds = 1000 * 20 / (5120.0 / 132) * 1e-9 + 4e4 / 2e12;
+  EXPECT_NEAR(2e7 / 1e14 / share_reached(model, p, rates, false), seconds, 1e-12);
+  Products added = p;
+  added.is_added = true;  // to sums that are read
+  EXPECT_NEAR(2e7 / 1e14 / share_reached(model, added, rates, false), seconds + 4e4 / 2e12, 1e-12);
+}
+
+TEST(Program, OurOwnFormIsOfARule) {
+  const TileForm forms[] = {{200, 100, 1}, {100, 100, 0.5}};
+  const ProductModel model{.forms = forms, .few_bytes = 1e6};
+  const Rates rates = round_rates();
+  const auto seconds = [&](double m, double k) {
+    const Products p{.m = m, .n = 200, .k = k};
+    return 2 * m * 200 * k / 1e14 / share_reached(model, p, rates, false);
+  };
+  EXPECT_NEAR(seconds(200, 2000), 2e4 * 2000 / 0.5e12, 1e-12);  // 0.8 MB of lines: the second form
+  EXPECT_NEAR(seconds(200, 4000), 4e4 * 4000 / 1e12, 1e-12);
+  EXPECT_NEAR(seconds(100, 4000), 2e4 * 4000 / 0.5e12, 1e-12);  // few lines
 }
 
 TEST(Predict, AccumulatorsHoldWhatTheEquationSays) {
@@ -269,6 +329,54 @@ TEST(Predict, ComplexProductsAreThoseOfTheLibrary) {
   request.program = ProgramName::kGemmul8;
   request.moduli = 14;
   EXPECT_EQ(predicted(*find_device("h200"), request).products, 42);
+}
+
+TEST(Predict, QuadrantsAreTakenWhereTheyAreQuicker) {
+  const Device& h200 = *find_device("h200");
+  const auto has_quadrants = [&](auto change) {
+    Request request = square(Way::kOzaki2, 16384);
+    change(request);
+    const Prediction made = predicted(h200, request);
+    EXPECT_LE(made.tflops, made.bound_tflops);
+    EXPECT_EQ(made.products, made.has_quadrants ? 98 : made.products);
+    return made.has_quadrants;
+  };
+  EXPECT_TRUE(has_quadrants([](Request&) {}));
+  EXPECT_FALSE(has_quadrants([](Request& r) { r.m = r.n = r.k = 2048; }));
+  EXPECT_FALSE(has_quadrants([](Request& r) { r.may_take_quadrants = false; }));
+  EXPECT_FALSE(has_quadrants([](Request& r) { r.k = 16385; }));  // no split in one pass
+  EXPECT_FALSE(has_quadrants([](Request& r) { r.moduli = 15; }));
+  EXPECT_FALSE(has_quadrants([](Request& r) { r.scalar = Scalar::kC128; }));
+  EXPECT_FALSE(has_quadrants([](Request& r) { r.program = ProgramName::kGemmul8; }));
+  Request request = square(Way::kOzaki2, 16384);
+  const double seconds = predicted(h200, request).seconds;
+  request.may_take_quadrants = false;
+  EXPECT_LT(seconds, predicted(h200, request).seconds);
+  // As many operations as seven products of half the extents.
+  EXPECT_NEAR(predicted(h200, square(Way::kOzaki2, 16384)).bound_tflops, predicted(h200, request).bound_tflops * 8 / 7, 1e-9);
+}
+
+TEST(Predict, LongLinesAreReadTwiceBefore) {
+  Request request = square(Way::kOzaki2, 1024);
+  const Device& h200 = *find_device("h200");
+  const auto split = [&](std::int64_t k) {
+    request.k = k;
+    return phase_of(predicted(h200, request), "split").seconds;
+  };
+  EXPECT_NEAR(split(16386) - split(16384), 2 * 4e-6 + 2 * 8 * 2048 * 16386 / (0.896 * 4.8e12), 0.1e-6);
+}
+
+TEST(Predict, FewSlicesAreSummedWhereTheyAreMultiplied) {
+  Request request = square(Way::kEfS, 512);
+  const auto has_sums = [&](int slices, Scalar scalar) {
+    request.slices = slices;
+    request.scalar = scalar;
+    const Prediction made = predicted(*find_device("h200"), request);
+    return made.phases.size() == 3;
+  };
+  EXPECT_FALSE(has_sums(3, Scalar::kF64));
+  EXPECT_TRUE(has_sums(5, Scalar::kF64));
+  EXPECT_TRUE(has_sums(3, Scalar::kC128));
 }
 
 TEST(Predict, StreamsHideTheLesserPart) {
