@@ -122,7 +122,8 @@ void judge_own(const std::vector<ModelRow>& own, std::vector<Claim>& claims) {
   for (const auto& [scheme, spread] : of_group) {
     const auto within = std::ranges::count_if(spread.errors, [](double error) { return error <= 0.15; });
     claims.push_back(
-        {fmt::format("aim, kind {}", letter_of(spread.worst_row->kind)), fmt::format("Kizami on an H200, {}: all calls that nothing was fitted to within 15 %", scheme),
+        {fmt::format("aim, kind {}", letter_of(spread.worst_row->kind)),
+         fmt::format("Kizami on an H200, {}: all calls that nothing was fitted to within 15 %", scheme),
          reproduced_if(spread.worst() <= 0.15),
          fmt::format("{} of {} within 15 %, median {}, worst {} (predicted/measured {:.2f}: {}, {}, {})", within,
                      spread.errors.size(), percent(spread.median()), percent(spread.worst()), spread.worst_row->ratio(),

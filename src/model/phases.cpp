@@ -161,8 +161,7 @@ struct Counts {
   if (model.certificate_share > 0) {
     const double quarter = std::ceil(e.k / 4);  // a digit of four elements
     const double count = has_parts ? 3 : 1;
-    const Products p{
-        .format = format, .m = e.m, .n = e.n, .k = quarter, .num_products = count, .num_results = count};
+    const Products p{.format = format, .m = e.m, .n = e.n, .k = quarter, .num_products = count, .num_results = count};
     Work work{
         .phase = "certificate", .part = Part::kComputation, .launches = 1 + model.extra_launches, .format = format};
     work.operations = 2 * p.m * p.n * p.k * p.num_products;
@@ -179,8 +178,7 @@ struct Counts {
 
   const double blocks = std::ceil(e.k / kLargestBlock);
   const double count = c.products * blocks;
-  Products p{
-      .format = format, .m = e.m, .n = e.n, .k = e.k / blocks, .num_products = count, .num_results = count};
+  Products p{.format = format, .m = e.m, .n = e.n, .k = e.k / blocks, .num_products = count, .num_results = count};
   if (takes_quadrants) {
     p = {.format = format, .m = std::ceil(e.m / 2), .n = std::ceil(e.n / 2), .k = std::ceil(e.k / 2)};
     p.num_products = p.num_results = kQuadrantProducts * c.products;
@@ -322,8 +320,8 @@ constexpr double kSliceSumBytes = 4;
   out.num_products = static_cast<int>(num_products * c.k_blocks * count);
   out.accumulators = static_cast<int>(sums * count);
   out.operations = 2 * pairs * e.k * num_products * count;
-  out.products = model.is_one_launch ? sliced_launches(s, e, c, count)
-                                     : repeated(sliced_calls(s, c, block, row_blocks), count);
+  out.products =
+      model.is_one_launch ? sliced_launches(s, e, c, count) : repeated(sliced_calls(s, c, block, row_blocks), count);
   const bool are_fused = model.has_fused_sums && s.request.way != Way::kOzimmu;
   Work work{.phase = "sums"};
   work.bytes = pairs * (are_fused ? kSliceSumBytes * sums + 8 : 20 * sums);
@@ -449,12 +447,8 @@ constexpr double kSliceSumBytes = 4;
   add_launches(split_time, s.program.ec.extra_seconds);
   out.times.push_back(split_time);
   constexpr double kTerms = 3;
-  const Products p{.format = format,
-                   .m = parts * e.m,
-                   .n = e.n,
-                   .k = terms,
-                   .num_products = kTerms,
-                   .element_bytes = plane_bytes};
+  const Products p{
+      .format = format, .m = parts * e.m, .n = e.n, .k = terms, .num_products = kTerms, .element_bytes = plane_bytes};
   Work work{.phase = "products", .part = Part::kComputation, .launches = 1, .format = format};
   work.operations = 2 * p.m * p.n * p.k * kTerms;
   work.bytes = 2 * plane_bytes * (p.m + p.n) * p.k + 4 * p.m * p.n;

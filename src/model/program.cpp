@@ -53,13 +53,10 @@ constexpr ProductModel kNative{.forms = kNativeForms,
 /// has it (80 us at n = 4096), both measured alone; 5.3 us of a decision and a rung that find nothing to do.
 /// There shares are of 4096 operations a cycle at 1.9 GHz, here of the sheet's rate at the highest clock: 4 % more.
 constexpr TileForm kEcForms[] = {{192, 128, 0.82}, {128, 128, 0.80}, {128, 64, 0.717}};
-constexpr EcModel kEc{.products = {.forms = kEcForms,
-                                   .uncovered_cycles = 3000,
-                                   .cool_seconds = 1e-3,
-                                   .slope = 0.059,
-                                   .least = 0.78},
-                      .split_cycles = 0.62,
-                      .extra_seconds = 5.3e-6};
+constexpr EcModel kEc{
+    .products = {.forms = kEcForms, .uncovered_cycles = 3000, .cool_seconds = 1e-3, .slope = 0.059, .least = 0.78},
+    .split_cycles = 0.62,
+    .extra_seconds = 5.3e-6};
 
 constexpr ProductModel kCalls{.share_by_size = kLibraryShares};
 
@@ -176,13 +173,11 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
   const double of_plane = p.k / k_parts * cycles;  // of one product
   const double mean = of_plane * p.num_products / p.num_results + model.uncovered_cycles;
   const double longest = of_plane * p.longest + model.uncovered_cycles;
-  const double busy =
-      p.longest > 0 ? std::max(longest, tiles / rates.sms * mean) : std::ceil(tiles / rates.sms) * mean;
+  const double busy = p.longest > 0 ? std::max(longest, tiles / rates.sms * mean) : std::ceil(tiles / rates.sms) * mean;
   const double elements = p.m * p.n * p.num_results;
   const double parts_bytes = k_parts > 1 ? k_parts * p.element_bytes * elements : 0;  // added where they meet
   const double stored = model.result_bytes * elements * (p.is_added ? 2 : 1);
-  return busy / rates.clock_hz + parts_bytes / rates.l2 +
-         stored / (stored > rates.l2_bytes ? rates.memory : rates.l2);
+  return busy / rates.clock_hz + parts_bytes / rates.l2 + stored / (stored > rates.l2_bytes ? rates.memory : rates.l2);
 }
 
 /// The form of the program's rule, or the one that ends first, k cut where that helps.
@@ -216,7 +211,8 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
   }
   // Where FP64 is weak no product in it meets the limit of power.
   const bool is_cool = p.format == Format::kFp64 && has_weak_fp64(rates);
-  const double hot = is_cool ? 1 : 1 - model.slope * std::log(std::max(seconds * p.num_calls / model.cool_seconds, 1.0));
+  const double hot =
+      is_cool ? 1 : 1 - model.slope * std::log(std::max(seconds * p.num_calls / model.cool_seconds, 1.0));
   const double clock = is_sustained && !is_cool ? model.least : std::max(hot, model.least);
   return 2.0 * p.m * p.n * p.k * p.num_products / rates.of(p.format) / seconds * clock;
 }

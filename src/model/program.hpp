@@ -23,10 +23,12 @@ struct ProductModel {
   // Tiles, by the form that ends first, or by a rule of the program's. Equal ones go in rounds over the multiprocessors, those of unequal sums one after
   // another as multiprocessors are free: none ends before its longest tile does.
   std::span<const TileForm> forms = {};
-  double few_bytes = 0;         ///< not 0: the first form, but the second where lines are fewer than 129 or a plane's have fewer bytes
+  double few_bytes =
+      0;  ///< not 0: the first form, but the second where lines are fewer than 129 or a plane's have fewer bytes
   double uncovered_cycles = 0;  ///< of a tile: its start and its store
   bool cuts_k = false;          ///< into 2, 4, 8 ... parts, where tiles are fewer than multiprocessors
-  bool reads_through_l2 = false;  ///< no multiprocessor has lines of another: what all read at once is below the rate of L2
+  bool reads_through_l2 =
+      false;                ///< no multiprocessor has lines of another: what all read at once is below the rate of L2
   double result_bytes = 0;  ///< of an element of a result, stored when its tile is done
   double fp32_share = 1;    ///< of the share, outside of tensor cores
   // The limit of power: beyond `cool_seconds` the rate falls by `slope` of itself for each factor e, to `least`.
@@ -60,7 +62,8 @@ struct ResidueModel {
   double quadrant_crt_cycles = 0;
   double quadrant_seconds = 0;  ///< of kernels that are not taken
   int quadrant_moduli = 0;      ///< at most
-  double most_batched_elements = 0;  ///< of C, below which all products are one call, where they do not reduce their sums
+  double most_batched_elements =
+      0;  ///< of C, below which all products are one call, where they do not reduce their sums
 };
 
 /// Slices. @units cycles of an element and a slice, of an element and a sum
@@ -73,11 +76,11 @@ struct SliceModel {
   ProductModel fused = {};     ///< products of up to so many slices in one kernel that sums, of real types
   int most_fused_slices = 0;
   double fused_share_of_most = 1;  ///< of the share, with as many slices
-  double part_sum_cycles = 0;  ///< of a digit of a sum of two parts, and a slice
-  double hidden_launch = 0;    ///< seconds; 0: launches of sums are as all others, else what of one is not hidden
-  double block_lines = 0;      ///< of EF_L; 0: as the document has it
-  bool stacks_parts = false;   ///< enlarged form: a product for each part of C, not one of twice the columns
-  double scaling_bytes = 0;    ///< of an element of C: a pass for alpha and beta
+  double part_sum_cycles = 0;      ///< of a digit of a sum of two parts, and a slice
+  double hidden_launch = 0;        ///< seconds; 0: launches of sums are as all others, else what of one is not hidden
+  double block_lines = 0;          ///< of EF_L; 0: as the document has it
+  bool stacks_parts = false;       ///< enlarged form: a product for each part of C, not one of twice the columns
+  double scaling_bytes = 0;        ///< of an element of C: a pass for alpha and beta
 };
 
 /// Scheme ec.

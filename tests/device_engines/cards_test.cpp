@@ -69,7 +69,8 @@ TEST(Cards, OnlyHopperHasItsEngine) {
   for (const char* card : kOthers) {
     for (const Scheme scheme : {Scheme::kOzaki2, Scheme::kOzaki1}) {
       Policy policy = of_scheme(scheme);
-      if (scheme == Scheme::kOzaki1) policy.slices.num_slices = 7;  // a rung would be found by the host, which waits for it
+      if (scheme == Scheme::kOzaki1)
+        policy.slices.num_slices = 7;  // a rung would be found by the host, which waits for it
       const Plan plan = plan_of(card, {Scalar::kF64, 4096, 4096, 4096}, policy);
       const std::string words = explain(plan);
       EXPECT_EQ(words.find("engine        hopper"), std::string::npos) << card << "\n" << words;

@@ -149,7 +149,8 @@ std::string way_of(const Plan& plan) {
 }
 
 constexpr Exception kChoices[] = {
-    {"d nn 4096x4096x4096 phi=4", "a plan does not know elements: exponents this wide take 19 moduli for 14, and native is as quick"},
+    {"d nn 4096x4096x4096 phi=4",
+     "a plan does not know elements: exponents this wide take 19 moduli for 14, and native is as quick"},
 };
 
 TEST(Choice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
@@ -187,7 +188,8 @@ TEST(Choice, FormsAreAtMostFivePercentSlowerThanTheQuickestRecorded) {
     for_each_record(name, [&](const nlohmann::json& json) {
       const auto form = json.at("form").get<std::string>();
       const std::string engine = form.starts_with("mma_") ? "mma" : "hopper";
-      const std::string run = engine + " " + json.at("commit").get<std::string>() + " " + json.at("case").get<std::string>();
+      const std::string run =
+          engine + " " + json.at("commit").get<std::string>() + " " + json.at("case").get<std::string>();
       double& ms = runs[run][form];
       const auto found = json.at("ms").get<double>();
       ms = ms == 0 ? found : std::min(ms, found);

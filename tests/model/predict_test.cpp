@@ -353,7 +353,8 @@ TEST(Predict, QuadrantsAreTakenWhereTheyAreQuicker) {
   request.may_take_quadrants = false;
   EXPECT_LT(seconds, predicted(h200, request).seconds);
   // As many operations as seven products of half the extents.
-  EXPECT_NEAR(predicted(h200, square(Way::kOzaki2, 16384)).bound_tflops, predicted(h200, request).bound_tflops * 8 / 7, 1e-9);
+  EXPECT_NEAR(predicted(h200, square(Way::kOzaki2, 16384)).bound_tflops, predicted(h200, request).bound_tflops * 8 / 7,
+              1e-9);
 }
 
 TEST(Predict, LongLinesAreReadTwiceBefore) {
