@@ -295,6 +295,7 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     row.n = n;
     row.k = k;
     row.way = known->moduli > 0 ? fmt::format("ozaki2, {}, {} moduli", to_string(*known->program), known->moduli) : who;
+    if (predicted(row.card, measured.request).has_quadrants) row.way += ", of quadrants";
     const auto add = [&](const std::string& phase, double ms) {
       row.phase = phase;
       row.measured_ms = ms;

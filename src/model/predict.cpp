@@ -39,7 +39,7 @@ constexpr int kMostModuli = 24;
     return invalid(fmt::format("slices = {}, must be in [1, {}]", r.slices, kMostSlices));
   if (r.moduli < 0 || r.moduli > kMostModuli)
     return invalid(fmt::format("moduli = {}, must be in [1, {}]", r.moduli, kMostModuli));
-  const Program& p = program_of(program);
+  const Program& p = program_of(program, device.compute_capability);
   if (is_sliced(r.way) && !p.has_slices)
     return unsupported(fmt::format("program {} has no scheme in slices", to_string(program)));
   if (r.way == Way::kOzaki2 && !p.has_residues)
@@ -109,7 +109,7 @@ Result<Prediction> predict(const Device& device, const Request& request) {
     }
     return *best;
   }
-  const Program& of_program = program_of(program);
+  const Program& of_program = program_of(program, device.compute_capability);
   const Rates rates = rates_of(device, request.basis, of_program.copy_share, of_program.launch_seconds);
   Prediction out;
   Phases phases = phases_of(of_program, request, rates, false);

@@ -153,6 +153,14 @@ constexpr Program kPrograms[] = {
     {0.885, kLaunchSeconds, kCalls, {}, {}, kDocumentSlices, false, true},
 };
 
+[[nodiscard]] constexpr Program portable_elsewhere() {
+  Program out = kPrograms[static_cast<std::size_t>(ProgramName::kPortable)];
+  out.products = kCalls;
+  out.residues.most_batched_elements = 0;
+  return out;
+}
+constexpr Program kPortableElsewhere = portable_elsewhere();
+
 /// Bytes that the L2 cache gives all multiprocessors each cycle, for each of them: NVIDIA's documents have 5120 for all of an A100
 /// and of an H100.
 constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
@@ -219,7 +227,11 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
 
 }  // namespace
 
-const Program& program_of(ProgramName name) { return kPrograms[static_cast<std::size_t>(name)]; }
+const Program& program_of(ProgramName name, int compute_capability) {
+  constexpr int kHopper = 90;
+  if (name == ProgramName::kPortable && compute_capability != kHopper) return kPortableElsewhere;
+  return kPrograms[static_cast<std::size_t>(name)];
+}
 const ProductModel& native_products() { return kNative; }
 
 double by_size(std::span<const std::pair<double, double>> points, double n) {

@@ -101,7 +101,8 @@ struct Program {
   bool has_slices = false;
 };
 
-[[nodiscard]] const Program& program_of(ProgramName name);
+/// Tiles of a library are known on compute capability 9.0 alone: elsewhere program kPortable's products are calls by their size.
+[[nodiscard]] const Program& program_of(ProgramName name, int compute_capability);
 /// Products of cuBLAS in FP32 and FP64.
 [[nodiscard]] const ProductModel& native_products();
 

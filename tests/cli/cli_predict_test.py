@@ -24,8 +24,8 @@ class PredictTest(CliTest):
     def test_in_words(self):
         out = self.succeed("predict", 8192, 8192, 8192, "--device", "h200,gb200", "--scheme", "ozaki2,ef_s")
         self.assertIn("predicted by a model and not measured", out)
-        for text in ("h200: ozaki2, program kizami (14 real products)", "gb200: ef_s, program portable (28 real products)",
-                     "computation", "data handling", "held by products", "products alone allow 141.4",
+        for text in ("h200: ozaki2, program kizami, of quadrants (Strassen) (98 real products)", "gb200: ef_s, program portable (28 real products)",
+                     "computation", "data handling", "held by products", "products alone allow 161.6",
                      "in doubt: clock_ghz = 2.11 is uncertain", "in doubt: Kizami has not run on compute capability 10.0"):
             self.assertIn(text, out)
         self.assertRegex(out, r"minutes into a run +[\d.]+ ms +[\d.]+ TFLOPS, [\d.]+ J")
