@@ -306,6 +306,22 @@ constexpr double kSliceSumBytes = 4;
   return out;
 }
 
+/// Sums of as many planes of each of `count` real products: of all in one pass where their products are one launch and sums
+/// are fused.
+[[nodiscard]] PhaseTime slice_sums(const Setting& s, double pairs, double sums, double row_blocks, double count) {
+  const SliceModel& model = s.program.slices;
+  const bool are_fused = model.has_fused_sums && s.request.way != Way::kOzimmu;
+  const double at_once = model.is_one_launch && are_fused ? count : 1;
+  const double launches = (are_fused ? 1 : sums) * row_blocks + (model.scaling_bytes > 0 ? 1 : 0);
+  const bool are_hidden = model.hidden_launch > 0 && !are_fused;
+  Work work{.phase = "sums", .launches = are_hidden ? 0 : launches};
+  work.bytes = pairs * ((are_fused ? kSliceSumBytes * sums * at_once + 8 : 20 * sums) + model.scaling_bytes);
+  work.sm_cycles = pairs * sums * at_once * (are_fused ? model.sum_cycles : model.sum_in_memory_cycles);
+  PhaseTime time = time_of(work, s.rates);
+  if (are_hidden) add_launches(time, std::max(model.hidden_launch * launches - time.seconds, 0.0));
+  return repeated(time, count / at_once);
+}
+
 /// @param count of real products of this shape, in one launch where the program has one
 [[nodiscard]] Sliced sliced_product(const Setting& s, const Extents& e, double count) {
   const SliceModel& model = s.program.slices;
@@ -322,24 +338,7 @@ constexpr double kSliceSumBytes = 4;
   out.operations = 2 * pairs * e.k * num_products * count;
   out.products =
       model.is_one_launch ? sliced_launches(s, e, c, count) : repeated(sliced_calls(s, c, block, row_blocks), count);
-  const bool are_fused = model.has_fused_sums && s.request.way != Way::kOzimmu;
-  Work work{.phase = "sums"};
-  work.bytes = pairs * (are_fused ? kSliceSumBytes * sums + 8 : 20 * sums);
-  work.sm_cycles = pairs * sums * (are_fused ? model.sum_cycles : model.sum_in_memory_cycles);
-  work.bytes += model.scaling_bytes * pairs;
-  const bool are_hidden = model.hidden_launch > 0 && !are_fused;
-  const double launches = (are_fused ? 1 : sums) * row_blocks + (model.scaling_bytes > 0 ? 1 : 0);
-  work.launches = are_hidden ? 0 : launches;
-  out.sums = time_of(work, s.rates);
-  if (const double exposed = model.hidden_launch * launches - out.sums.seconds; are_hidden && exposed > 0)
-    add_launches(out.sums, exposed);
-  out.sums = repeated(out.sums, model.is_one_launch && are_fused ? 1 : count);
-  if (model.is_one_launch && are_fused && count > 1) {
-    Work all = work;
-    all.bytes = pairs * (kSliceSumBytes * sums * count + 8);
-    all.sm_cycles *= count;
-    out.sums = time_of(all, s.rates);
-  }
+  out.sums = slice_sums(s, pairs, sums, row_blocks, count);
   return out;
 }
 
@@ -357,8 +356,6 @@ constexpr double kSliceSumBytes = 4;
   work.reached = share_reached(s.program.slices.fused, p, s.rates, s.is_sustained);
   if (c.slices == s.program.slices.most_fused_slices) work.reached *= s.program.slices.fused_share_of_most;
   out.products = time_of(work, s.rates);
-  out.sums.phase = "sums";
-  out.sums.part = Part::kDataHandling;
   return out;
 }
 

@@ -89,8 +89,11 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
           const std::vector<T> found = fresh.download();
           for (std::size_t at = 0; at < found.size(); ++at) {
             ASSERT_EQ(std::memcmp(&found[at], &expected[at], sizeof(T)), 0)
-                << count << " moduli, most " << most << ", " << (task.by_limbs ? "limbs" : which >= 3 ? "bytes" : "numbers") << ", scales of +-"
-                << range << ", element " << at << ": " << found[at] << ", must be " << expected[at];
+                << count << " moduli, most " << most << ", "
+                << (task.by_limbs ? "limbs"
+                    : which >= 3  ? "bytes"
+                                  : "numbers")
+                << ", scales of +-" << range << ", element " << at << ": " << found[at] << ", must be " << expected[at];
           }
           ASSERT_TRUE(fresh.guards_are_intact());
         }

@@ -55,7 +55,8 @@ constexpr Abilities kAbilities{.compares = false, .takes_windows = true, .takes_
 [[nodiscard]] std::optional<std::string> why_format_refused(const ProductDesc& d, const DeviceFacts& facts) {
   if (d.format == SliceFormat::kInt8 || facts.compute_capability == tile_engines::kFloatCapability) return std::nullopt;
   return "compute_capability = " + std::to_string(facts.compute_capability) + ", must be " +
-         std::to_string(tile_engines::kFloatCapability) + " for floating-point slices: of no other is it recorded how it adds";
+         std::to_string(tile_engines::kFloatCapability) +
+         " for floating-point slices: of no other is it recorded how it adds";
 }
 
 [[nodiscard]] std::optional<std::string> why_desc_refused(const ProductDesc& d) {

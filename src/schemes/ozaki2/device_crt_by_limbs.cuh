@@ -40,6 +40,6 @@ Status reconstruct_by_limbs(const DeviceReconstruction<T>& task, int num_sms, pr
 }  // namespace kizami::ozaki2
 
 /// In one file for each type, as the kernels of pieces.
-#define KIZAMI_INSTANTIATE_DEVICE_CRT_BY_LIMBS(T)                                                                   \
+#define KIZAMI_INSTANTIATE_DEVICE_CRT_BY_LIMBS(T)                                                        \
   template ::kizami::Status kizami::ozaki2::reconstruct_by_limbs<T>(const DeviceReconstruction<T>&, int, \
                                                                     ::kizami::product::Queue)

@@ -31,8 +31,8 @@
 #include "schemes/ozaki2/device_own_phases.hpp"
 #include "schemes/ozaki2/device_part.hpp"
 #include "schemes/ozaki2/device_prepare.hpp"
-#include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/device_seconds.hpp"
+#include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/device_strassen.hpp"
 
 namespace kizami::ozaki2 {

@@ -30,7 +30,11 @@ TEST(DeviceCrtTables, FitTheKernels) {
         EXPECT_EQ(table.top_limb, table.num_limbs - 1) << count;
       }
       // What reconstruct_by_limbs() is compiled for.
-      EXPECT_LE(table.num_limbs, count <= 14 ? 4 : count <= 18 ? 5 : is_complex || count <= 27 ? 7 : kDeviceLimbs) << count;
+      EXPECT_LE(table.num_limbs, count <= 14                 ? 4
+                                 : count <= 18               ? 5
+                                 : is_complex || count <= 27 ? 7
+                                                             : kDeviceLimbs)
+          << count;
       // All but the top limb hold whole bytes of P; the kernel relies on it where it is compiled for so many limbs.
       EXPECT_LE(table.num_bytes, 4 * (table.top_limb + 1)) << count;
       // The choice in reconstruct_device(), and in its kernels.
