@@ -221,11 +221,14 @@ TYPED_TEST(DeviceCrt, HasTheKernelsOfItsLadder) {
     task.ladder.rungs[0].num_moduli = least;
     task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli = most;
     const CrtKernels found = crt_kernels(task);
-    return std::string(found.has_numbers ? "numbers " : "") + (found.has_bytes ? "bytes" : "");
+    return std::string(found.has_numbers ? "numbers " : "") + (found.has_bytes ? "bytes " : "") +
+           (found.has_limbs ? "limbs " : "");
   };
-  EXPECT_EQ(kernels(numbers, bytes, 2048), "numbers bytes");
-  EXPECT_EQ(kernels(numbers + 1, bytes, 2048), "bytes");
-  EXPECT_EQ(kernels(numbers + 1, bytes + 1, 2048), "numbers bytes");
+  EXPECT_EQ(kernels(numbers, bytes, 2048), "numbers bytes ");
+  EXPECT_EQ(kernels(numbers + 1, bytes, 2048), "bytes ");
+  EXPECT_EQ(kernels(numbers + 1, bytes + 1, 2048), "bytes limbs ");
+  EXPECT_EQ(kernels(bytes + 1, bytes + 1, 2048), "limbs ");
+  EXPECT_EQ(kernels(numbers, bytes + 1, 2047), "numbers limbs ") << "of small C";
   EXPECT_EQ(kernels(numbers, numbers, 2048), "numbers ");
   EXPECT_EQ(kernels(numbers + 1, bytes, 2047), "numbers ") << "of small C";
   EXPECT_EQ(kernels(numbers, bytes, 0), "");
@@ -234,7 +237,8 @@ TYPED_TEST(DeviceCrt, HasTheKernelsOfItsLadder) {
   in_limbs.ladder.num_rungs = 1;
   in_limbs.ladder.rungs[0].num_moduli = bytes;
   in_limbs.by_limbs = true;
-  EXPECT_TRUE(crt_kernels(in_limbs).has_numbers && !crt_kernels(in_limbs).has_bytes) << "one kernel has all rungs";
+  const CrtKernels found = crt_kernels(in_limbs);
+  EXPECT_TRUE(found.has_limbs && !found.has_numbers && !found.has_bytes) << "one kernel has all rungs";
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The CRT kernels: the integers of four neighbouring elements of a column at a time, in FP64 pieces
-// (device_crt_pieces.cuh) or in limbs (device_crt_limbs.cuh), then the epilogue. Of large C a second kernel takes the
-// counts that are many pieces of FP64 numbers, whose sums it has from tensor cores (device_crt_bytes.cuh).
+// (device_crt_pieces.cuh), then the epilogue. Of large C a second kernel takes the counts that are many pieces, whose sums
+// it has from tensor cores (device_crt_bytes.cuh), and a third those that do not fit in pieces (device_crt_by_limbs.cuh).
 #pragma once
 
 #include <algorithm>
-#include <type_traits>
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
@@ -16,7 +15,6 @@
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_crt_bytes.cuh"
 #include "schemes/ozaki2/device_crt_epilogue.cuh"
-#include "schemes/ozaki2/device_crt_limbs.cuh"
 #include "schemes/ozaki2/device_crt_pieces.cuh"
 
 namespace kizami::ozaki2::kernels {
@@ -24,87 +22,15 @@ namespace kizami::ozaki2::kernels {
 /// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
 inline constexpr int kBlocksPerSm = 2;
 
-/// In limbs: the first of kLimbs that are enough; the last of them are. Apart, so that its registers are not those of the
-/// other.
-template <class T, bool kIsPart, int... kLimbs>
-__device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
-                                                    std::uint32_t* shared) {
-  constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  const int limbs = tables->num_limbs;
-  const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
-  const auto for_limbs = [&](const auto& visit) {
-    const auto visit_if_enough = [&](auto num_limbs) {
-      if (limbs > num_limbs.value) return false;
-      visit(num_limbs);
-      return true;
-    };
-    static_cast<void>((visit_if_enough(std::integral_constant<int, kLimbs>{}) || ...));
-  };
-  for_limbs([&](auto num_limbs) {
-    constexpr int kWords = device_words(kIsComplex<T>, num_limbs.value);
-    using Layout = SharedLayout<num_limbs.value, kWords>;
-    for (int at = thread; at < kParts * Layout::kSize; at += device::kThreads) {
-      const DeviceCrtTable& table = tables[at / Layout::kSize];
-      const int i = at % Layout::kSize;
-      shared[at] = i < Layout::kBias      ? table.weight[i / kWords][i % kWords]
-                   : i < Layout::kProduct ? table.bias[i - Layout::kBias]
-                                          : table.product[i - Layout::kProduct];
-    }
-  });
-  __syncthreads();
-  const std::int64_t i = device::first_row_of_thread();
-  if (i >= task.c.rows) return;
-  const Epilogue<T> epilogue(task);
-  std::int32_t row_scale[4];
-  load_row_scales(task, i, row_scale);
-  const bool is_fast = epilogue.is_product && !epilogue.has_repairs && row_scale[0] != num::kSkipLine &&
-                       row_scale[1] != num::kSkipLine && row_scale[2] != num::kSkipLine &&
-                       row_scale[3] != num::kSkipLine;
-  for_columns<kIsPart>(task, i, [&](std::int64_t j, int col_scale) {
-    num::Scaled p[kParts][4];
-    const std::int8_t* const residues = task.planes.data + j * task.planes.col_stride + i;
-    for_limbs([&](auto num_limbs) {
-      rebuild_quad<kParts, num_limbs.value>(residues, task.planes.plane_stride, tables, shared, p);
-    });
-    bool is_inside = true;  // of the part, and not on its diagonal
-    if constexpr (kIsPart) is_inside = task.part.surrounds(i, 4, j);
-    if (is_fast && is_inside) {
-      bool are_plain = true;
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        for (int part = 0; part < kParts; ++part) {
-          p[part][e].exponent -= row_scale[e] + col_scale;
-          are_plain = are_plain && device::is_plain(p[part][e]);
-        }
-      }
-      if (are_plain) {
-        T value[4];
-#pragma unroll
-        for (int e = 0; e < 4; ++e) value[e] = device::plain_element<T, kParts>(p[0][e], p[kParts - 1][e]);
-        device::store(task.c, i, j, value, 15u);
-        return;
-      }
-      for (int e = 0; e < 4; ++e) {  // as they were, for the general way
-        for (int part = 0; part < kParts; ++part) p[part][e].exponent += row_scale[e] + col_scale;
-      }
-    }
-    finish_quad<T, kParts, kIsPart>(task, epilogue, i, j, row_scale, col_scale, p);
-  });
-}
-
-/// Bytes of shared memory that reconstruct_from_limbs() wants. @param most  the last of its kLimbs
-template <class T, int kMostLimbs>
-inline constexpr int kLimbBytes =
-    4 * (kIsComplex<T> ? 2 : 1) * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize;
-
 /// The tables of the rung, its imaginary part's behind them; null: none is to be reconstructed, and what there was to
-/// scale is done.
+/// scale is done. @param scales  whether it scales C where only that is wanted: one of the kernels does
 template <class T, bool kIsPart>
-[[nodiscard]] __device__ __forceinline__ const DeviceCrtTable* tables_of_rung(const DeviceReconstruction<T>& task) {
+[[nodiscard]] __device__ __forceinline__ const DeviceCrtTable* tables_of_rung(const DeviceReconstruction<T>& task,
+                                                                              bool scales) {
   const int rung = task.state->selection.rung;
   const bool is_scaling_only = task.state->is_scaling_only != 0;
   if (is_scaling_only) {
-    scale_c<kIsPart>(task);
+    if (scales) scale_c<kIsPart>(task);
     return nullptr;
   }
   if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return nullptr;
@@ -117,19 +43,16 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
   device::scale_all(c, beta.load());
 }
 
-/// kMostLimbs: of the rungs that do not fit in pieces; 0: all do. @param leaves_bytes  rungs of reconstruct_from_bytes() are left to it
-template <class T, int kMostLimbs, bool kIsPart>
+/// The rungs that are pieces. @param leaves_bytes  those of reconstruct_from_bytes() are left to it
+template <class T, bool kIsPart>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  constexpr int kPieceBytes =
-      8 * kParts * PieceLayout<kDevicePieces, most_piece_planes(kIsComplex<T>, kDevicePieces)>::kSize;
-  constexpr int kBytes = std::max(kPieceBytes, kMostLimbs == 0 ? 0 : kLimbBytes<T, std::max(kMostLimbs, 2)>);
-  __shared__ __align__(16) unsigned char shared[kBytes];
+  constexpr int kNumbers = kParts * PieceLayout<kDevicePieces, most_piece_planes(kIsComplex<T>, kDevicePieces)>::kSize;
+  __shared__ __align__(16) double numbers[kNumbers];
   base::follow_previous_kernel();
-  const DeviceCrtTable* const tables = tables_of_rung<T, kIsPart>(task);
+  const DeviceCrtTable* const tables = tables_of_rung<T, kIsPart>(task, /*scales=*/true);
   if (tables == nullptr) return;
-  double* const numbers = reinterpret_cast<double*>(shared);
   const int pieces = tables->pieces.count;
   if (leaves_bytes && pieces >= kLeastBytePieces<T>) return;
   if (pieces == 2) {
@@ -140,12 +63,8 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_from_pieces<T, 3, false, kIsPart>(task, tables, numbers);
   } else if (pieces == 4) {
     reconstruct_from_many_pieces<T, 4, kIsPart>(task, tables, numbers);
-  } else if (kMostLimbs == 0 || pieces == 5) {
+  } else if (pieces == 5) {
     reconstruct_from_many_pieces<T, 5, kIsPart>(task, tables, numbers);
-  } else if constexpr (kMostLimbs == 7) {
-    reconstruct_from_limbs<T, kIsPart, 7>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
-  } else if constexpr (kMostLimbs != 0) {
-    reconstruct_from_limbs<T, kIsPart, 7, kMostLimbs>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
   }
 }
 
@@ -156,7 +75,7 @@ namespace kizami::ozaki2 {
 template <class T>
 CrtKernels crt_kernels(const DeviceReconstruction<T>& task) {
   if (task.c.rows == 0 || task.c.cols == 0) return {};
-  if (task.by_limbs) return {.has_numbers = true};
+  if (task.by_limbs) return {.has_limbs = true};
   const int least = task.ladder.rungs[0].num_moduli;
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const int most_of_numbers = most_piece_moduli(kIsComplex<T>, kernels::kLeastBytePieces<T> - 1);
@@ -165,27 +84,22 @@ CrtKernels crt_kernels(const DeviceReconstruction<T>& task) {
   CrtKernels kernels;
   kernels.has_bytes = task.c.rows * task.c.cols >= task.least_for_bytes && most > most_of_numbers &&
                       task.c.rows <= kMostRows && columns < std::int64_t{1} << 31;
-  kernels.has_numbers =
-      !kernels.has_bytes || least <= most_of_numbers || most > most_piece_moduli(kIsComplex<T>, kDevicePieces);
+  const int most_of_pieces = most_piece_moduli(kIsComplex<T>, kDevicePieces);
+  kernels.has_bytes = kernels.has_bytes && least <= most_of_pieces;
+  kernels.has_numbers = least <= most_of_pieces && (!kernels.has_bytes || least <= most_of_numbers);
+  kernels.has_limbs = most > most_of_pieces;
   return kernels;
 }
 
 /// Launches of the kernels, of all of C or of a part.
 template <class T, bool kIsPart>
 Status launch_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
-  const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const bool leaves_bytes = crt_kernels(task).has_bytes;
   // Threads of a triangle have columns of different number: more blocks than run at once, so that all end together.
   constexpr int kRounds = kIsPart ? 8 : 1;
   const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kRounds * kernels::kBlocksPerSm * num_sms);
-  const auto launch = [&](auto limbs) {
-    return base::launch_overlapped("reconstruct_kernel", kernels::reconstruct_kernel<T, limbs.value, kIsPart>,
-                                   shape.grid, shape.block, 0, queue, task, leaves_bytes);
-  };
-  // Most moduli of so many limbs; device_tables_test.cpp checks them.
-  if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
-  if (kIsComplex<T> || most <= 27) return launch(std::integral_constant<int, 7>{});
-  return launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {});
+  return base::launch_overlapped("reconstruct_kernel", kernels::reconstruct_kernel<T, kIsPart>, shape.grid, shape.block, 0,
+                                 queue, task, leaves_bytes);
 }
 template <class T, bool kIsPart>
 Status launch_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside) {
@@ -200,7 +114,6 @@ Status launch_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Q
 
 template <class T>
 Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
-  if (task.by_limbs) return reconstruct_by_limbs(task, num_sms, queue);
   if (!task.part.is_all()) return reconstruct_part_by_numbers(task, num_sms, queue);
   return launch_numbers<T, false>(task, num_sms, queue);
 }
@@ -215,6 +128,7 @@ template <class T>
 Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
   const CrtKernels kernels = crt_kernels(task);
   if (kernels.has_numbers) KIZAMI_RETURN_IF_ERROR(reconstruct_by_numbers(task, num_sms, queue));
+  if (kernels.has_limbs) KIZAMI_RETURN_IF_ERROR(reconstruct_by_limbs(task, num_sms, queue));
   return kernels.has_bytes ? reconstruct_by_bytes(task, num_sms, queue, /*is_beside=*/false) : Status{};
 }
 

@@ -110,8 +110,9 @@ struct DeviceReconstruction {
 
 /// Which kernels reconstruct a block of C, each the rungs that are its own.
 struct CrtKernels {
-  bool has_numbers = false;  ///< reconstruct_by_numbers()
+  bool has_numbers = false;  ///< reconstruct_by_numbers(): rungs of pieces
   bool has_bytes = false;    ///< reconstruct_by_bytes(): of large C, rungs of many pieces
+  bool has_limbs = false;    ///< reconstruct_by_limbs(): rungs that are no pieces, or all
 };
 template <class T>
 [[nodiscard]] CrtKernels crt_kernels(const DeviceReconstruction<T>& task);
@@ -128,11 +129,11 @@ Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, 
 template <class T>
 Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside);
 
-/// What reconstruct_by_numbers() does where task.by_limbs: about 8 FP64 instructions an element, where pieces take 66.
+/// Beyond pieces, or all where task.by_limbs: about 8 FP64 instructions an element, where pieces take 66.
 template <class T>
 Status reconstruct_by_limbs(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
 
-/// Both, one after the other, where crt_kernels() has them.
+/// All, one after the other, where crt_kernels() has them.
 template <class T>
 Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
 

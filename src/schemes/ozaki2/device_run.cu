@@ -410,6 +410,7 @@ class Ozaki2Call {
     }
     const CrtKernels kernels = crt_kernels(crt);
     if (kernels.has_numbers) KIZAMI_RETURN_IF_ERROR(device::writes_c(reconstruct_by_numbers(crt, num_sms_, queue_)));
+    if (kernels.has_limbs) KIZAMI_RETURN_IF_ERROR(device::writes_c(reconstruct_by_limbs(crt, num_sms_, queue_)));
     if (!kernels.has_bytes) return {};
     const bool is_beside = repairs_have_own_kernel(plan_) && !has_own_body && !left.has_answered_repairs;
     if (is_beside) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
