@@ -23,8 +23,8 @@ namespace kizami {
 KIZAMI_API Result<std::string> calibrate_processor(const std::function<void(std::string_view)>& progress = {});
 
 struct ProcessorCalibration {
-  std::string path;        ///< where a process looks when it first multiplies or plans; empty: no variable names a folder
-  bool is_used = false;    ///< there was a file, and this process goes by it
+  std::string path;      ///< where a process looks when it first multiplies or plans; empty: no variable names a folder
+  bool is_used = false;  ///< there was a file, and this process goes by it
   std::string why_unused;  ///< there was one that is of no use: damaged, or of another processor, version or BLAS
 };
 /// In $XDG_CACHE_HOME/kizami, else ~/.cache/kizami, with the processor and its number of threads in its name. What is

@@ -77,7 +77,8 @@ void add(Prediction& out, std::string_view name, Part part, Roof roof, double se
     out.products = num::num_planes(plan::ring_of(request.scalar), rung.num_moduli);
     out.accumulators = out.products;
     const double planes = out.products;
-    add(out, "products", Part::kComputation, Roof::kTensor, out.seconds - phases.sum(), traffic.seconds(planes, planes));
+    add(out, "products", Part::kComputation, Roof::kTensor, out.seconds - phases.sum(),
+        traffic.seconds(planes, planes));
     add(out, "call", Part::kDataHandling, Roof::kLaunch, phases.call, 0);
     add(out, "split", Part::kDataHandling, Roof::kIssue, phases.split, traffic.seconds(element + planes, 0));
     add(out, "certificate", Part::kDataHandling, Roof::kIssue, phases.certificate, 0);
@@ -93,9 +94,11 @@ void add(Prediction& out, std::string_view name, Part part, Roof roof, double se
 [[nodiscard]] Status require_known(const Request& request) {
   const auto unsupported = [](const std::string& reason) { return Status(StatusCode::kUnsupported, reason); };
   if (request.way != model::Way::kNative && request.way != model::Way::kOzaki2)
-    return unsupported("scheme = " + std::string(to_string(request.way)) + ": of a processor native and ozaki2 are predicted");
+    return unsupported("scheme = " + std::string(to_string(request.way)) +
+                       ": of a processor native and ozaki2 are predicted");
   if (request.program && *request.program != model::ProgramName::kKizami)
-    return unsupported("program = " + std::string(to_string(*request.program)) + ": of a processor kizami is predicted");
+    return unsupported("program = " + std::string(to_string(*request.program)) +
+                       ": of a processor kizami is predicted");
   if (request.format != model::Format::kInt8)
     return unsupported("format = " + std::string(to_string(request.format)) + ": a processor multiplies int8");
   if (request.scalar == Scalar::kDD) return unsupported("type = dd is not predicted");

@@ -60,9 +60,7 @@ plan::Environment environment() {
   return environment;
 }
 
-std::string native_library() {
-  return openblas_get_config != nullptr ? openblas_get_config() : "BLAS of unknown make";
-}
+std::string native_library() { return openblas_get_config != nullptr ? openblas_get_config() : "BLAS of unknown make"; }
 
 std::string machine_report() {
   const product::DeviceFacts facts = environment().facts;

@@ -42,7 +42,9 @@ constexpr double kLongestRound = 0.8;  ///< of a product by the BLAS; beyond, no
 constexpr double kAllSeconds = 15;     ///< after which no further probe is begun
 constexpr int kRounds = 9;
 
-[[nodiscard]] double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+[[nodiscard]] double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 [[nodiscard]] double middle(std::vector<double>& rounds) {
   std::sort(rounds.begin(), rounds.end());
@@ -70,14 +72,10 @@ class Calibration {
 
   Result<ProcessorRates> run() {
     using Probe = Status (Calibration::*)();
-    constexpr Probe kProbes[] = {&Calibration::measure_copy,
-                                 &Calibration::measure_start,
-                                 &Calibration::measure_look,
-                                 &Calibration::measure_split,
-                                 &Calibration::measure_crt,
-                                 &Calibration::measure_engines,
-                                 &Calibration::measure_float_engine,
-                                 &Calibration::measure_native<double>,
+    constexpr Probe kProbes[] = {&Calibration::measure_copy,         &Calibration::measure_start,
+                                 &Calibration::measure_look,         &Calibration::measure_split,
+                                 &Calibration::measure_crt,          &Calibration::measure_engines,
+                                 &Calibration::measure_float_engine, &Calibration::measure_native<double>,
                                  &Calibration::measure_native<float>};
     for (const Probe probe : kProbes) {
       if (since(start_) < kAllSeconds) KIZAMI_RETURN_IF_ERROR((this->*probe)());
@@ -119,8 +117,9 @@ class Calibration {
     if (!from.ok() || !to.ok()) return {StatusCode::kOutOfMemory, "128 MiB for copies refused by the system"};
     std::memset(from.data(), 1, from.size());
     const Result<double> seconds = median([&] {
-      base::parallel_for(kChunks, threads_,
-                         [&](std::int64_t i, int) { std::memcpy(to.data() + i * kChunk, from.data() + i * kChunk, kChunk); });
+      base::parallel_for(kChunks, threads_, [&](std::int64_t i, int) {
+        std::memcpy(to.data() + i * kChunk, from.data() + i * kChunk, kChunk);
+      });
       return Status();
     });
     if (!seconds.ok()) return seconds.status();
@@ -209,12 +208,13 @@ class Calibration {
     if (!planes.ok()) return {StatusCode::kOutOfMemory, "memory for planes refused by the system"};
     auto* const bytes = reinterpret_cast<std::int8_t*>(planes.data());
     for (std::size_t i = 0; i < planes.size(); ++i)
-      bytes[i] = static_cast<std::int8_t>(static_cast<int>((i * 2654435761U >> 7) % (2 * kMostResidue + 1)) - kMostResidue);
+      bytes[i] =
+          static_cast<std::int8_t>(static_cast<int>((i * 2654435761U >> 7) % (2 * kMostResidue + 1)) - kMostResidue);
     const std::vector<std::int32_t> scales(kSize, 30);
     std::vector<double> c(kSize * kSize);
     const Result<double> seconds = median([&] {
-      ozaki2::reconstruct_crt<double>({bytes, moduli, kSize, kSize * kSize}, scales.data(), scales.data(), 1.0, 0.0, threads_,
-                                      {c.data(), kSize, kSize, 1, kSize});
+      ozaki2::reconstruct_crt<double>({bytes, moduli, kSize, kSize * kSize}, scales.data(), scales.data(), 1.0, 0.0,
+                                      threads_, {c.data(), kSize, kSize, 1, kSize});
       return Status();
     });
     if (!seconds.ok()) return seconds.status();
@@ -294,7 +294,8 @@ class Calibration {
       });
       if (!seconds.ok()) return seconds.status();
       const auto size = static_cast<double>(n);
-      rates.points[static_cast<std::size_t>(rates.num_points++)] = {size, size * size * size / (seconds.value() * threads_)};
+      rates.points[static_cast<std::size_t>(rates.num_points++)] = {size,
+                                                                    size * size * size / (seconds.value() * threads_)};
       if (8 * seconds.value() > kLongestRound) break;
     }
     const double last = rates.points[static_cast<std::size_t>(rates.num_points - 1)].rate;

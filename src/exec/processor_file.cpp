@@ -22,8 +22,8 @@ using product::NativeRates;
 using product::ProcessorRates;
 
 constexpr int kFormat = 1;
-constexpr double kLargest = 1e6;   // of any number in a file
-constexpr double kLeast = 1e-6;    // likewise
+constexpr double kLargest = 1e6;  // of any number in a file
+constexpr double kLeast = 1e-6;   // likewise
 
 /// A number of a file, and what it is in one of ProcessorRates.
 struct Number {
@@ -80,7 +80,8 @@ struct Defect {
 void require(const Json& file, const char* key, const Json& wanted, const char* is_other) {
   const auto found = file.find(key);
   if (found == file.end()) throw Defect{std::string(key) + " is missing"};
-  if (*found != wanted) throw Defect{std::string(is_other) + " (" + key + " = " + found->dump() + ", here " + wanted.dump() + ")"};
+  if (*found != wanted)
+    throw Defect{std::string(is_other) + " (" + key + " = " + found->dump() + ", here " + wanted.dump() + ")"};
 }
 
 [[nodiscard]] ProcessorRates rates_of(const Json& file, const ProcessorKey& key) {

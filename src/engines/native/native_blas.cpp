@@ -235,7 +235,8 @@ class NativeBlasEngine final : public product::NativeEngine {
   [[nodiscard]] double seconds(const problem::Shape& shape, const product::DeviceFacts& facts) const override {
     const bool is_f64 = real_of(shape.scalar) == Scalar::kF64;
     const product::NativeRates& rates = is_f64 ? facts.processor.native_f64 : facts.processor.native_f32;
-    const double size = std::cbrt(static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k));
+    const double size =
+        std::cbrt(static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k));
     const double rate = rates.at(size);
     const double terms = is_complex(shape.scalar) ? 2.0 : 1.0;
     return terms * static_cast<double>(shape.m) * static_cast<double>(shape.n) *

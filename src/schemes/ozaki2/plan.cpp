@@ -263,8 +263,7 @@ std::variant<double, product::Refusal> predict(const plan::Plan& plan) {
   };
   const double gain = ozaki2_of(plan).takes_strassen ? strassen_gain_seconds(plan) : 0.0;
   return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) -
-         gain +
-         (plan::is_on_device(plan) ? device_phase_seconds(plan) : host_seconds(plan).sum());
+         gain + (plan::is_on_device(plan) ? device_phase_seconds(plan) : host_seconds(plan).sum());
 }
 
 }  // namespace
