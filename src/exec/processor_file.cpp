@@ -168,11 +168,13 @@ std::string print_processor(const ProcessorKey& key, const ProcessorRates& rates
   out["threads"] = key.threads;
   out["blas"] = key.blas;
   Json& measured = out["measured"] = Json::object();
+  const ProcessorRates unmeasured;
   for (const Number& number : kNumbers) {
-    if (rates.*number.member > 0) measured[number.key] = rates.*number.member / number.unit;
+    if (rates.*number.member != unmeasured.*number.member) measured[number.key] = rates.*number.member / number.unit;
   }
   for (const Rates& native : kNativeRates) {
     const NativeRates& by_size = rates.*native.member;
+    if (by_size.at(1) == (unmeasured.*native.member).at(1)) continue;
     for (int i = 0; i < by_size.num_points; ++i) {
       const NativeRates::Point& point = by_size.points[static_cast<std::size_t>(i)];
       measured[native.key].push_back({point.n, point.rate / kGiga});

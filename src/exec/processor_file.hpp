@@ -23,6 +23,7 @@ struct ProcessorKey {
 /// "processor-AMD-EPYC-7B13-2.v1.json" in the folder of calibrations; empty: no variable names a folder.
 [[nodiscard]] std::string processor_path_of(const ProcessorKey& key);
 
+/// Without the rates that are as they are where nobody has measured.
 [[nodiscard]] std::string print_processor(const ProcessorKey& key, const product::ProcessorRates& rates);
 /// What is not in the text is as it is where nobody has measured.
 /// @status kInvalidArgument: why it is of no use here

@@ -47,6 +47,7 @@ TEST(ProcessorFile, IsReadAsWritten) {
   EXPECT_DOUBLE_EQ(read.value().cpu_simd, 0.5);
   EXPECT_DOUBLE_EQ(read.value().copy_bytes_per_second, 20e9);
   EXPECT_DOUBLE_EQ(read.value().narrow_crt_seconds, ProcessorRates().narrow_crt_seconds);
+  EXPECT_EQ(print_processor(kKey, some_rates()).find("narrow_crt_ns"), std::string::npos);  // nobody has measured it
   ASSERT_EQ(read.value().native_f64.num_points, 2);
   EXPECT_DOUBLE_EQ(read.value().native_f64.at(1024), 4e10);
 }
