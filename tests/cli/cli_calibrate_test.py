@@ -25,6 +25,7 @@ class CalibrateTest(CliTest):
         cls.result = subprocess.run([cli_support.PROGRAM, "calibrate", "--device", "cpu"], capture_output=True, text=True, env=environment,
                                     check=False, timeout=250)
         cls.seconds = time.monotonic() - begin
+        cls.is_whole = cls.seconds < 15  # after which nothing further is measured
         assert cls.result.returncode == 0, cls.result
         cls.path = Path(cls.result.stdout.strip())
         cls.text = cls.path.read_text()
@@ -62,16 +63,23 @@ class CalibrateTest(CliTest):
         self.assertEqual((content["format"], "kizami " + content["kizami"] + "\n"), (1, self.succeed("--version")))
         machine = json.loads(self.succeed("info", "--json"))["machine"]
         self.assertEqual((str(content["threads"]), content["blas"]), (machine["threads"], machine["native"]))
-        for number in NUMBERS:
-            self.assertGreater(content["measured"][number], 0, number)
+        for value in content["measured"].values():
+            if not isinstance(value, list):
+                self.assertGreater(value, 0)
+        self.assertIn("copy_gbs", content["measured"])
         if content["threads"] == 1:
             self.assertNotIn("thread_start_us", content["measured"])
+        if not self.is_whole:
+            return
+        self.assertLessEqual(set(NUMBERS), set(content["measured"]))
         for scalar in ("f64", "f32"):
             sizes = [n for n, _ in content["measured"][f"native_{scalar}_gmacs"]]
             self.assertEqual(sizes, sorted(set(sizes)))
             self.assertGreaterEqual(len(sizes), 2)
 
     def test_progress(self):
+        if not self.is_whole:
+            self.skipTest(f"{self.seconds:.0f} s: other programs have the processors, and the last numbers are left out")
         for text in ("copy ", "look at exponents ", "split ", "CRT ", "cpu_simd ", "tile ", "cpu_ref ", "tc_model ", "BLAS, FP64 ", "BLAS, FP32 "):
             self.assertRegex(self.result.stderr, "(?m)^" + text)
         for line in self.result.stderr.splitlines():
