@@ -72,8 +72,9 @@ void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& c
 /// "--accuracy" of "--acuracy", "-acuracy" and "--acc"; empty: none is near.
 std::string_view option_meant(std::string_view name, const std::vector<std::string>& names) {
   const std::string whole = (name.starts_with("--") ? "" : "-") + std::string(name);
+  if (whole.size() < 4) return {};  // one letter is near to all of one letter
   const std::string_view nearest = nearest_name(whole, names);
-  if (!nearest.empty() || whole.size() < 4) return nearest;
+  if (!nearest.empty()) return nearest;
   const auto begun = std::ranges::find_if(names, [&](const std::string& one) { return one.starts_with(whole); });
   return begun == names.end() ? std::string_view() : *begun;
 }

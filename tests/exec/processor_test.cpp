@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "exec/environment.hpp"
 #include "plan/plan.hpp"
@@ -53,8 +54,9 @@ TEST(ProcessorFile, IsReadAsWritten) {
 }
 
 TEST(ProcessorFile, NamesProcessorAndThreads) {
+  setenv("XDG_CACHE_HOME", "/cache", 1);
   const std::string path = processor_path_of(kKey);
-  EXPECT_TRUE(path.ends_with("/kizami/processor-Some-R-CPU-7-2GHz-12.v1.json")) << path;
+  EXPECT_EQ(path, "/cache/kizami/processor-Some-R-CPU-7-2GHz-12.v1.json");
   ProcessorKey other = kKey;
   other.threads = 2;
   EXPECT_NE(processor_path_of(other), path);
