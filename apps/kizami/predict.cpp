@@ -284,8 +284,10 @@ std::string in_words(const Row& row) {
           fmt::format("    {:<16} {:>12}  held by {}\n", phase.phase, in_time(phase.seconds), to_string(phase.roof()));
     }
   }
-  out += fmt::format("  {:<18} {:>12}  {:.1f} TFLOPS; products alone allow {:.1f}\n", "total", in_time(p.seconds),
-                     p.tflops, p.bound_tflops);
+  const bool is_small = p.tflops < 1;
+  const double unit = is_small ? 1e3 : 1;
+  out += fmt::format("  {:<18} {:>12}  {:.1f} {}; products alone allow {:.1f}\n", "total", in_time(p.seconds),
+                     p.tflops * unit, is_small ? "GFLOPS" : "TFLOPS", p.bound_tflops * unit);
   if (p.sustained_seconds) {
     out += fmt::format("  {:<18} {:>12}  {:.1f} TFLOPS", "minutes into a run", in_time(*p.sustained_seconds),
                        p.tflops * p.seconds / *p.sustained_seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every probe runs until it has taken a third of a second or nine rounds, and the median round counts. Rates are those of
+// Every probe runs nine rounds and a twentieth of a second, or a third of a second, and the median round counts. Rates are those of
 // one of the threads that work together, for that is what they are divided by in predictions.
 #include "exec/processor_calibration.hpp"
 
@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -37,10 +38,11 @@ using product::NativeRates;
 using product::ProcessorRates;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kProbeSeconds = 0.3;  ///< after which a probe stops
-constexpr double kLongestRound = 0.8;  ///< of a product by the BLAS; beyond, no larger one is begun
-constexpr double kAllSeconds = 15;     ///< after which no further probe is begun
-constexpr int kRounds = 9;
+constexpr double kProbeSeconds = 0.3;    ///< after which a probe stops, or
+constexpr double kEnoughSeconds = 0.05;  ///< if it has had kRounds
+constexpr double kLongestRound = 0.8;    ///< of a product by the BLAS; beyond, no larger one is begun
+constexpr double kAllSeconds = 15;       ///< after which no further probe is begun
+constexpr std::size_t kRounds = 9;
 
 [[nodiscard]] double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -101,7 +103,7 @@ class Calibration {
   Result<double> median(const Once& once) const {
     KIZAMI_RETURN_IF_ERROR(once());
     std::vector<double> rounds;
-    for (double all = 0; static_cast<int>(rounds.size()) < kRounds && all < kProbeSeconds; all += rounds.back()) {
+    for (double all = 0; all < (rounds.size() < kRounds ? kProbeSeconds : kEnoughSeconds); all += rounds.back()) {
       const Clock::time_point start = Clock::now();
       KIZAMI_RETURN_IF_ERROR(once());
       rounds.push_back(since(start));
