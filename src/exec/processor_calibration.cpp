@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every probe runs nine rounds and a twentieth of a second, or a third of a second, and the median round counts. Rates are those of
+// Every probe runs nine rounds and a twentieth of a second, or a third of a second, and the shortest round counts: what other
+// programs take only lengthens them. Rates are those of
 // one of the threads that work together, for that is what they are divided by in predictions.
 #include "exec/processor_calibration.hpp"
 
@@ -80,7 +81,11 @@ class Calibration {
                                  &Calibration::measure_float_engine, &Calibration::measure_native<double>,
                                  &Calibration::measure_native<float>};
     for (const Probe probe : kProbes) {
-      if (since(start_) < kAllSeconds) KIZAMI_RETURN_IF_ERROR((this->*probe)());
+      if (since(start_) >= kAllSeconds) {
+        tell("the rest is left out: %.0f s are over, other programs have the processors", kAllSeconds);
+        break;
+      }
+      KIZAMI_RETURN_IF_ERROR((this->*probe)());
     }
     return rates_;
   }
@@ -98,9 +103,9 @@ class Calibration {
     if (progress_) progress_(text);
   }
 
-  /// The median of some rounds after one that warms up. @param once returns a Status
+  /// Of the shortest of some rounds after one that warms up. @param once returns a Status
   template <class Once>
-  Result<double> median(const Once& once) const {
+  Result<double> shortest(const Once& once) const {
     KIZAMI_RETURN_IF_ERROR(once());
     std::vector<double> rounds;
     for (double all = 0; all < (rounds.size() < kRounds ? kProbeSeconds : kEnoughSeconds); all += rounds.back()) {
@@ -108,7 +113,7 @@ class Calibration {
       KIZAMI_RETURN_IF_ERROR(once());
       rounds.push_back(since(start));
     }
-    return middle(rounds);
+    return *std::min_element(rounds.begin(), rounds.end());
   }
 
   Status measure_copy() {
@@ -118,7 +123,7 @@ class Calibration {
     const base::AlignedBuffer to(kChunk * kChunks);
     if (!from.ok() || !to.ok()) return {StatusCode::kOutOfMemory, "128 MiB for copies refused by the system"};
     std::memset(from.data(), 1, from.size());
-    const Result<double> seconds = median([&] {
+    const Result<double> seconds = shortest([&] {
       base::parallel_for(kChunks, threads_, [&](std::int64_t i, int) {
         std::memcpy(to.data() + i * kChunk, from.data() + i * kChunk, kChunk);
       });
@@ -158,7 +163,7 @@ class Calibration {
     constexpr std::int64_t kSize = 2048;
     const std::vector<double> x = numbers<double>(kSize * kSize);
     const MatrixView<const double> view{x.data(), kSize, kSize, 1, kSize};
-    const Result<double> seconds = median([&] {
+    const Result<double> seconds = shortest([&] {
       const num::ExponentRange range = native::exponent_range(view, threads_);
       static_cast<void>(range);
       return Status();
@@ -183,7 +188,7 @@ class Calibration {
     if (!out.ok()) return {StatusCode::kOutOfMemory, "memory for planes refused by the system"};
     const problem::Lines<double> lines{x.data(), kLines, kLength, kLength, 1, false};
     std::vector<num::LineStats> stats(kLines);
-    const Result<double> seconds = median([&] {
+    const Result<double> seconds = shortest([&] {
       certify::gather_statistics(lines, nullptr, threads_, stats.data());
       ozaki2::make_residue_planes(lines, stats.data(), nullptr, 0, kLength, rung, threads_,
                                   reinterpret_cast<std::int8_t*>(out.data()), kLength, kLines * kLength);
@@ -215,7 +220,7 @@ class Calibration {
           static_cast<std::int8_t>(static_cast<int>((i * 2654435761U >> 7) % (2 * kMostResidue + 1)) - kMostResidue);
     const std::vector<std::int32_t> scales(kSize, 30);
     std::vector<double> c(kSize * kSize);
-    const Result<double> seconds = median([&] {
+    const Result<double> seconds = shortest([&] {
       ozaki2::reconstruct_crt<double>({bytes, moduli, kSize, kSize * kSize}, scales.data(), scales.data(), 1.0, 0.0,
                                       threads_, {c.data(), kSize, kSize, 1, kSize});
       return Status();
@@ -239,7 +244,7 @@ class Calibration {
     const auto answer = bench.engine->query(bench.desc, environment_.facts);
     if (std::holds_alternative<product::Refusal>(answer)) return {};
     bench.offer = std::get<product::Offer>(answer);
-    const Result<double> seconds = median([&] {
+    const Result<double> seconds = shortest([&] {
       double unused = 0;
       return run_product_bench(bench, unused);
     });
@@ -273,7 +278,7 @@ class Calibration {
       std::memcpy(halves.data() + i * sizeof half, &half, sizeof half);
     }
     const product::FloatPointers pointers{halves.data(), halves.data(), reinterpret_cast<float*>(c.data())};
-    const Result<double> seconds = median([&] { return engine.run(desc, offer, pointers, workspace.data()); });
+    const Result<double> seconds = shortest([&] { return engine.run(desc, offer, pointers, workspace.data()); });
     if (!seconds.ok()) return seconds.status();
     rates_.tc_model = offer.seconds / seconds.value();
     tell_share(engine.name(), seconds.value(), rates_.tc_model);
@@ -290,7 +295,7 @@ class Calibration {
       const auto elements = static_cast<std::size_t>(n * n);
       const std::vector<T> operands = numbers<T>(2 * elements);
       std::vector<T> c(elements);
-      const Result<double> seconds = median([&] {
+      const Result<double> seconds = shortest([&] {
         return environment_.native_engine->run(MatrixView<const T>{operands.data(), n, n, 1, n},
                                                MatrixView<const T>{operands.data() + elements, n, n, 1, n}, T{1}, T{0},
                                                MatrixView<T>{c.data(), n, n, 1, n}, threads_);
