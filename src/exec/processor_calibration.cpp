@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every probe runs nine rounds and a twentieth of a second, or a third of a second, and the shortest round counts: what other
-// programs take only lengthens them. Rates are those of
-// one of the threads that work together, for that is what they are divided by in predictions.
+// Every probe runs nine rounds and a twentieth of a second, or a third of a second, and the shortest round counts: what
+// other programs take only lengthens them. Rates are those of one of the threads that work together, for that is what
+// they are divided by in predictions.
 #include "exec/processor_calibration.hpp"
 
 #include <algorithm>
