@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// kizami calibrate: measures a device once, for the planner and kizami predict.
+// kizami calibrate: measures a device or the processor once, for the planner and kizami predict.
 #include "kizami/calibrate.hpp"
 
 #include <fmt/format.h>
@@ -34,16 +34,28 @@ void make_folder(const std::string& path) {
   if (error) throw Failure(ExitCode::kOutputFailed, fmt::format("{}: {}", folder.string(), error.message()));
 }
 
-ExitCode run(const CalibrateOptions& options) {
-  use_device(static_cast<int>(integer_option("--device", options.device, 0, 1023)));
-  std::string path = options.output;
-  if (path.empty()) {
+/// Where the library looks for the file of the processor, or of the current device.
+std::string path_of_library(bool is_processor) {
+  std::string path;
+  if (is_processor) {
+    path = processor_calibration().path;
+    if (path.empty())
+      throw Failure(ExitCode::kRefused, "neither XDG_CACHE_HOME nor HOME names a folder; --output names a file");
+  } else {
     const Result<std::string> found = cuda::calibration_path();
     throw_if_error(found.status());
     path = found.value();
-    make_folder(path);
   }
-  const Result<std::string> text = cuda::calibrate([](std::string_view number) { fmt::print(stderr, "{}\n", number); });
+  make_folder(path);
+  return path;
+}
+
+ExitCode run_calibrate(const CalibrateOptions& options) {
+  const bool is_processor = options.device == kProcessor;
+  if (!is_processor) use_device(static_cast<int>(integer_option("--device", options.device, 0, 1023)));
+  const std::string path = options.output.empty() ? path_of_library(is_processor) : options.output;
+  const auto tell = [](std::string_view number) { fmt::print(stderr, "{}\n", number); };
+  const Result<std::string> text = is_processor ? calibrate_processor(tell) : cuda::calibrate(tell);
   throw_if_error(text.status());
   OutputFile file(path, text.value().size());
   file.write(text.value());
@@ -55,13 +67,19 @@ ExitCode run(const CalibrateOptions& options) {
 }  // namespace
 
 Command add_calibrate(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand(
-      "calibrate", "measure a device once, in at most 25 seconds: the planner and predict then go by what it reaches");
+  CLI::App* const app = program.add_subcommand("calibrate",
+                                               "measure a device or the processor once, in at most 25 seconds: the "
+                                               "planner and predict then go by what it reaches");
   auto options = std::make_shared<CalibrateOptions>();
-  app->add_option("--device", options->device, "the number of a CUDA device [0]")->type_name("N");
+  app->add_option("--device", options->device, "the number of a CUDA device, or cpu: this processor [0]")
+      ->type_name("N|cpu");
   app->add_option("--output", options->output, "write the description there, not where the library looks for it")
       ->type_name("FILE");
-  return {app, [options] { return run(*options); }};
+  app->footer(
+      "\nExamples:\n  kizami calibrate --device cpu\n  OMP_NUM_THREADS=4 kizami calibrate --device cpu     for "
+      "processes "
+      "with as many threads\n  kizami calibrate --device 0 --output card.json\n");
+  return {app, [options] { return run_calibrate(*options); }};
 }
 
 }  // namespace kizami::cli

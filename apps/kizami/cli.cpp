@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,10 +59,24 @@ void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& c
   const bool is_known =
       std::any_of(commands.begin(), commands.end(), [&](const Command& c) { return c.app->get_name() == name; });
   if (is_known || name == "-h" || name == "--help" || name == "-V" || name == "--version") return;
-  throw Failure(ExitCode::kUsage,
-                name.starts_with('-')
-                    ? fmt::format("unknown option {}; allowed: --help, --version, or a command", in_quotes(name))
-                    : fmt::format("unknown command {}; allowed: {}", in_quotes(name), names_of(commands)));
+  if (name.starts_with('-'))
+    throw Failure(ExitCode::kUsage,
+                  fmt::format("unknown option {}; allowed: --help, --version, or a command", in_quotes(name)));
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.app->get_name());
+  const std::string_view nearest = nearest_name(name, names);
+  throw Failure(ExitCode::kUsage, fmt::format("unknown command {}; allowed: {}{}", in_quotes(name), names_of(commands),
+                                              nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+}
+
+/// "--accuracy" of "--acuracy", "-acuracy" and "--acc"; empty: none is near.
+std::string_view option_meant(std::string_view name, const std::vector<std::string>& names) {
+  const std::string whole = (name.starts_with("--") ? "" : "-") + std::string(name);
+  if (whole.size() < 4) return {};  // one letter is near to all of one letter
+  const std::string_view nearest = nearest_name(whole, names);
+  if (!nearest.empty()) return nearest;
+  const auto begun = std::ranges::find_if(names, [&](const std::string& one) { return one.starts_with(whole); });
+  return begun == names.end() ? std::string_view() : *begun;
 }
 
 /// The first option that the command does not have, and the nearest that it has; empty if it has all of them. CLI11
@@ -80,8 +95,11 @@ std::string unknown_option(int argc, char** argv, const CLI::App& app) {
     const std::string_view word = argv[i];
     if (word == "--") break;
     const std::string name(word.substr(0, word.find('=')));
-    if (!name.starts_with("--") || command->get_option_no_throw(name) != nullptr) continue;
-    const std::string_view nearest = nearest_name(name, names);
+    const bool is_short = name.size() > 1 && name[0] == '-' && std::isalpha(static_cast<unsigned char>(name[1])) != 0;
+    const std::string known =
+        is_short ? name.substr(0, 2) : name;  // "-qo" is -q and -o, "-oC.npy" is -o with its value
+    if (!(is_short || name.starts_with("--")) || command->get_option_no_throw(known) != nullptr) continue;
+    const std::string_view nearest = option_meant(name, names);
     return fmt::format("{} has no option {}{}", command->get_name(), in_quotes(name),
                        nearest.empty() ? fmt::format("; see kizami {} --help", command->get_name())
                                        : fmt::format("; did you mean {}?", nearest));
@@ -136,6 +154,7 @@ Command add_help(CLI::App& program) {
   app->add_option("COMMAND", *topic,
                   "command to explain; or policy: all wishes of one product; or variables: those of the environment")
       ->type_name("");
+  app->footer("\nExamples:\n  kizami help gemm\n  kizami help policy\n  kizami help variables\n");
   return {app, [&program, topic] {
             if (topic->empty()) {  // program.help() would explain this command
               return write_stdout(

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "device_room.hpp"
 #include "kizami/outcome.hpp"
@@ -18,6 +19,13 @@
 
 namespace kizami::cli {
 
+/// What --device of commands that take a processor, too, calls it.
+inline constexpr std::string_view kProcessor = "cpu";
+
+/// Of the toolkit that the program was built with, "12.8"; empty: without CUDA.
+[[nodiscard]] std::string cuda_version();
+/// How many this machine has.
+[[nodiscard]] int device_count();
 struct DeviceNames {
   std::string device;
   std::string driver;

@@ -14,6 +14,8 @@ namespace {
 }  // namespace
 
 std::unique_ptr<CaseSolver> device_solver() { refuse(); }
+std::string cuda_version() { return {}; }
+int device_count() { refuse(); }
 DeviceNames device_names() { refuse(); }
 std::string device_name(int) { refuse(); }
 void use_device(int) { refuse(); }

@@ -32,9 +32,7 @@ std::string driver_name() {
 
 /// Throws Failure kRefused where this machine has no such device.
 void require_device_number(int number) {
-  require_device();
-  int count = 0;
-  check_cuda(cudaGetDeviceCount(&count), "asking for devices");
+  const int count = device_count();
   if (number < count) return;
   throw Failure(ExitCode::kRefused, fmt::format("--device = {}, this machine has {}", number, count));
 }
@@ -131,6 +129,15 @@ void require_device() {
   static_cast<void>(cudaGetLastError());
   throw Failure(ExitCode::kRefused, std::string("--device: no CUDA device is found") +
                                         (error == cudaSuccess ? "" : std::string(": ") + cudaGetErrorString(error)));
+}
+
+std::string cuda_version() { return fmt::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10); }
+
+int device_count() {
+  require_device();
+  int count = 0;
+  check_cuda(cudaGetDeviceCount(&count), "asking for devices");
+  return count;
 }
 
 DeviceNames device_names() {

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "address_space.hpp"
+#include "calibration_note.hpp"
 #include "commands.hpp"
 #include "device.hpp"
 #include "device_option.hpp"
@@ -343,6 +344,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   }
   const std::uint64_t output_bytes = file_bytes(format, scalar, shape);
   if (device) require_room(product_bytes(scalar, shape.rows, shape.cols, call.k, 1, 0), device_room());
+  if (!device && policy.reproducibility == Reproducibility::kNotGuaranteed) note_unused_calibration();
   const Result<Plan> plan = device ? device_plan(scalar, shape.rows, shape.cols, call.k, policy)
                                    : make_plan(scalar, shape.rows, shape.cols, call.k, policy);
   throw_if_unplanned(plan.status(), policy);

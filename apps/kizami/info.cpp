@@ -36,8 +36,14 @@ nlohmann::json machine_json() {
 }
 
 std::string info_json() {
-  nlohmann::json out{{"version", version()}, {"machine", machine_json()}, {"device", nullptr}};
+  nlohmann::json out{{"version", version()},
+                     {"cuda", nullptr},
+                     {"machine", machine_json()},
+                     {"device", nullptr},
+                     {"devices", nlohmann::json::array()}};
+  if (const std::string cuda = cuda_version(); !cuda.empty()) out["cuda"] = cuda;
   try {
+    for (int number = 0; number < device_count(); ++number) out["devices"].push_back(device_name(number));
     const DeviceNames names = device_names();
     out["device"] = {{"name", names.device}, {"driver", names.driver}};
   } catch (const Failure& failure) {
@@ -51,7 +57,8 @@ std::string info_json() {
 Command add_info(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("info", "print what the library found on this machine");
   const auto is_json = std::make_shared<bool>(false);
-  app->add_flag("--json", *is_json, "print one JSON object: version, processor and the current CUDA device");
+  app->add_flag("--json", *is_json,
+                "print one JSON object: version, toolkit of CUDA, processor, devices and the current one");
   app->footer("\nExamples:\n  kizami info\n  kizami info --json | python3 -m json.tool\n");
   return {app, [is_json] {
             std::string report = *is_json ? info_json() : machine_report();

@@ -64,7 +64,20 @@ Result<std::string_view> find_header_text(std::string_view start, std::uint64_t 
   return start.substr(text_at, length);
 }
 
+/// Types of numbers that NumPy has and a product hasn't, and what they had better become.
+struct OtherType {
+  std::string_view descr;  ///< without the byte order
+  std::string_view numpy;
+  std::string_view astype;
+};
+constexpr OtherType kOtherTypes[] = {
+    {"b1", "bool", "float64"},    {"i1", "int8", "float64"},        {"i2", "int16", "float64"},
+    {"i4", "int32", "float64"},   {"i8", "int64", "float64"},       {"u1", "uint8", "float64"},
+    {"u2", "uint16", "float64"},  {"u4", "uint32", "float64"},      {"u8", "uint64", "float64"},
+    {"f2", "float16", "float64"}, {"f16", "longdouble", "float64"}, {"c32", "clongdouble", "complex128"}};
+
 Status read_descr(const PythonLiteral& value, NpyHeader& out) {
+  constexpr std::string_view kNames = "must be float32, float64, complex64 or complex128";
   constexpr std::string_view kAllowed =
       "must be '<f4', '<f8', '<c8' or '<c16' (float32, float64, complex64 or complex128; '>' for big-endian)";
   if (value.kind != Kind::kString) return invalid(fmt::format("dtype is structured, {}", kAllowed));
@@ -75,6 +88,12 @@ Status read_descr(const PythonLiteral& value, NpyHeader& out) {
   }
   for (const TypeName& type : kTypes) {
     if (type.descr == name) return out.scalar = type.scalar, Status{};
+  }
+  if (name.starts_with('|')) name.remove_prefix(1);  // one byte has no order
+  for (const OtherType& type : kOtherTypes) {
+    if (type.descr != name) continue;
+    return invalid(fmt::format("dtype = {} is {}, {}; use astype(\"{}\")", in_quotes(value.string), type.numpy, kNames,
+                               type.astype));
   }
   return invalid(fmt::format("dtype = {}, {}", in_quotes(value.string), kAllowed));
 }

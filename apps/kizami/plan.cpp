@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "calibration_note.hpp"
 #include "commands.hpp"
 #include "device.hpp"
 #include "device_option.hpp"
@@ -70,6 +71,7 @@ ExitCode run_plan(const PlanOptions& options) {
   if (options.device.is_given()) use_device(options.device);
   const std::string device = options.device.is_given() ? device_names().device : "";
   if (options.device.is_given()) require_room(product_bytes(scalar, m, n, k, 1, 0), device_room(), true);
+  if (!options.device.is_given()) note_unused_calibration();
   const Result<Plan> plan =
       options.device.is_given() ? device_plan(scalar, m, n, k, policy) : make_plan(scalar, m, n, k, policy);
   throw_if_unplanned(plan.status(), policy);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibration_note.hpp"
 #include "check/text.hpp"
 #include "commands.hpp"
 #include "device.hpp"
@@ -75,8 +76,9 @@ std::string names_of_devices() {
 [[noreturn]] void refuse_device(const std::string& text, const std::string& what) {
   throw Failure(
       ExitCode::kUsage,
-      fmt::format("--device = {} {}; allowed: the number of a device of this machine, {}, or a file (docs/predict.md)",
-                  in_quotes(text), what, names_of_devices()));
+      fmt::format(
+          "--device = {} {}; allowed: the number of a device of this machine, cpu, {}, or a file (docs/predict.md)",
+          in_quotes(text), what, names_of_devices()));
 }
 
 Device device_in_file(const std::string& path) {
@@ -103,7 +105,16 @@ Device device_of_machine(const std::string& text) {
   refuse_device(text, fmt::format("is an {}, of which there is no description; kizami calibrate makes one", name));
 }
 
+/// Of which nothing is known but what the planner knows.
+bool is_processor(const Device& device) { return device.find_sheet(model::Fact::kSms) == nullptr; }
+
 Device device_of(const std::string& text) {
+  if (text == kProcessor) {
+    Device processor;
+    processor.name = text;
+    note_unused_calibration();
+    return processor;
+  }
   const bool is_number = !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   if (is_number) return device_of_machine(text);
   if (const Device* const device = model::find_device(text)) return *device;
@@ -193,7 +204,8 @@ std::vector<Row> rows_of(const PredictOptions& options, const std::vector<Device
     for (const Device& device : devices) {
       for (const std::string& scheme : schemes_of(options)) {
         for (const Request& request : counted(options, request_of(options, scheme, shape))) {
-          Result<Prediction> made = model::predict(device, request);
+          Result<Prediction> made =
+              is_processor(device) ? predict_on_processor(request) : model::predict(device, request);
           throw_if_error(made.status());
           out.push_back({&device, request, std::move(made).value()});
         }
@@ -272,8 +284,10 @@ std::string in_words(const Row& row) {
           fmt::format("    {:<16} {:>12}  held by {}\n", phase.phase, in_time(phase.seconds), to_string(phase.roof()));
     }
   }
-  out += fmt::format("  {:<18} {:>12}  {:.1f} TFLOPS; products alone allow {:.1f}\n", "total", in_time(p.seconds),
-                     p.tflops, p.bound_tflops);
+  const bool is_small = p.tflops < 1;
+  const double unit = is_small ? 1e3 : 1;
+  out += fmt::format("  {:<18} {:>12}  {:.1f} {}; products alone allow {:.1f}\n", "total", in_time(p.seconds),
+                     p.tflops * unit, is_small ? "GFLOPS" : "TFLOPS", p.bound_tflops * unit);
   if (p.sustained_seconds) {
     out += fmt::format("  {:<18} {:>12}  {:.1f} TFLOPS", "minutes into a run", in_time(*p.sustained_seconds),
                        p.tflops * p.seconds / *p.sustained_seconds);
@@ -388,6 +402,7 @@ double number_option(std::string_view option, const std::string& text, double ot
 std::vector<SharedRow> shared_rows_of(const PredictOptions& options, const std::vector<Row>& rows) {
   std::vector<SharedRow> out;
   for (const Row& row : rows) {
+    if (is_processor(*row.device)) throw Failure(ExitCode::kUsage, "--share is of GPUs, not of --device cpu");
     for (const std::string& share : options.shares) {
       model::Cluster cluster;
       cluster.devices = static_cast<int>(integer_option("--share", share, 1, 1 << 20));
@@ -503,10 +518,11 @@ Command add_predict(CLI::App& program) {
   app->add_option("N", options->n, "columns of C")->type_name("");
   app->add_option("K", options->k, "inner dimension")->type_name("");
   app->add_option("--device", options->devices,
-                  "device, or several behind commas: the number of one of this machine, a file, or one of " +
+                  "device, or several behind commas: the number of one of this machine, cpu (its processor, as the "
+                  "planner has it), a file, or one of " +
                       names_of_devices() + " [0]")
       ->delimiter(',')
-      ->type_name("N|NAME|FILE");
+      ->type_name("N|cpu|NAME|FILE");
   app->add_option("--scheme", options->schemes,
                   "one or several of " + names_of<model::Way>() + "; ozimmu to ef_l are slices of INT8 [native,ozaki2]")
       ->delimiter(',')
@@ -548,6 +564,12 @@ Command add_predict(CLI::App& program) {
   app->add_flag("--accurate", options->is_accurate, "gemmul8: scaling by a product of its own");
   app->add_flag("--csv", options->is_csv, "print a line of CSV for each prediction");
   app->add_flag("--json", options->is_json, "print a JSON object for each prediction");
+  app->footer(
+      "\nExamples:\n  kizami predict 8192 8192 8192 --device h200,gb200 --scheme native,ozaki2,ef_s\n"
+      "  kizami predict 2000 2000 2000 --device cpu --type c128\n"
+      "  kizami predict --sweep 256:32768 --device h200 --scheme native,ef_s --slices 3,5,7 --csv --picture "
+      "roofline.svg\n"
+      "  kizami predict 32768 32768 32768 --device h200 --scheme ozaki2 --share 1,2,4,8\n");
   return {app, [options] {
             if (options->devices.empty()) options->devices = {"0"};
             return run_predict(*options);

@@ -8,15 +8,19 @@
 
 namespace kizami::exec {
 
-std::string calibration_path_of(const std::string& key) {
-  constexpr const char* kVersion = ".v1.json";
+std::string calibration_file(const std::string& name) {
   std::string folder;
   if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') {
     folder = cache;
   } else if (const char* const home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
     folder = std::string(home) + "/.cache";
   }
-  return folder.empty() ? folder : folder + "/kizami/device-" + key + kVersion;
+  return folder.empty() ? folder : folder + "/kizami/" + name;
+}
+
+std::string calibration_path_of(const std::string& key) {
+  constexpr const char* kVersion = ".v1.json";
+  return calibration_file("device-" + key + kVersion);
 }
 
 std::optional<model::Device> read_calibration(const std::string& path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the description of a calibrated device lies.
+// Where calibrations lie, and the description of a calibrated device.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,9 @@
 #include "kizami/predict.hpp"
 
 namespace kizami::exec {
+
+/// A file in $XDG_CACHE_HOME/kizami, else in ~/.cache/kizami. @return empty: no variable of the environment names a folder
+[[nodiscard]] std::string calibration_file(const std::string& name);
 
 /// @param key what tells the device, its driver and this version from others: letters, digits, - and .
 /// @return empty: no variable of the environment names a folder

@@ -10,6 +10,7 @@
 #include "engines/native/native_blas.hpp"
 #include "engines/tc_model/tc_model.hpp"
 #include "engines/tile/tile.hpp"
+#include "exec/processor_file.hpp"
 #include "exec/schemes.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
@@ -32,6 +33,7 @@ namespace {
 #elif defined(__aarch64__)
   facts.has_neon = true;
 #endif
+  facts.processor = processor_calibration().rates;
   return facts;
 }
 
@@ -58,6 +60,8 @@ plan::Environment environment() {
   return environment;
 }
 
+std::string native_library() { return openblas_get_config != nullptr ? openblas_get_config() : "BLAS of unknown make"; }
+
 std::string machine_report() {
   const product::DeviceFacts facts = environment().facts;
   const auto yes_no = [](bool x) { return x ? "yes" : "no"; };
@@ -71,8 +75,17 @@ std::string machine_report() {
   text += "engine         tile, kernels in CUDA Tile C++ run by the host library\n";
   text += "engine         tc_model, a software tensor core, for scheme ec\n";
   text += std::string("fp64 phases    Highway target ") + ozaki2::residue_row_target() + "\n";
-  text += std::string("native         ") +
-          (openblas_get_config != nullptr ? openblas_get_config() : "BLAS of unknown make") + "\n";
+  text += "native         " + native_library() + "\n";
+  const ProcessorCalibration& calibration = processor_calibration();
+  text += "calibration    ";
+  if (calibration.is_used) {
+    text += calibration.path;
+  } else if (calibration.why_unused.empty()) {
+    text += "none: kizami calibrate --device cpu makes one";
+  } else {
+    text += "none: " + calibration.path + " is left out: " + calibration.why_unused;
+  }
+  text += "\n";
   return text;
 }
 

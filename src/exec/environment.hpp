@@ -11,7 +11,10 @@ namespace kizami::exec {
 /// Processor features and engines, found once; num_threads is what the process may use now.
 [[nodiscard]] plan::Environment environment();
 
-/// One fact a line: processor features, engines with their kernels, threads, BLAS.
+/// What the BLAS says of itself.
+[[nodiscard]] std::string native_library();
+
+/// One fact a line: processor features, engines with their kernels, threads, BLAS, calibration.
 [[nodiscard]] std::string machine_report();
 
 }  // namespace kizami::exec

@@ -17,6 +17,7 @@
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 #include "num/rung.hpp"
+#include "product/processor_rates.hpp"
 
 struct CUstream_st;
 
@@ -115,6 +116,7 @@ struct DeviceFacts : base::DeviceLimits {  ///< of a CUDA device
   bool has_avx512 = false;  ///< F, BW, VL, DQ
   bool has_avx512_vnni = false;
   bool has_neon = false;
+  ProcessorRates processor;
   // of a CUDA device
   std::size_t memory_bytes = 0;
   RelativeRates rates;

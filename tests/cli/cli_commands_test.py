@@ -42,6 +42,9 @@ class CommandsTest(CliTest):
         self.assertGreaterEqual(int(facts["machine"]["threads"]), 1)
         self.assertTrue(any("cpu_ref" in engine for engine in facts["machine"]["engine"]))
         self.assertNotEqual(facts["device"] is None, "why_no_device" not in facts)
+        self.assertEqual(facts["device"] is None, facts["devices"] == [])
+        self.assertTrue(facts["cuda"] is None or "." in facts["cuda"])
+        self.assertIn("calibration", facts["machine"])
 
     def test_threads_of_the_environment(self):
         """OMP_NUM_THREADS, and KIZAMI_THREADS before it, limit what is asked for by nobody; never beyond the processors."""
@@ -61,7 +64,7 @@ class CommandsTest(CliTest):
             self.assertIn(name, text)
 
     def test_help_of_each_command_has_examples(self):
-        for command in ("gemm", "plan", "check", "bench", "run", "audit", "info"):
+        for command in ("gemm", "plan", "check", "bench", "predict", "calibrate", "run", "audit", "info", "help"):
             self.assertIn("Examples:\n  kizami " + command, self.succeed("help", command))
 
     def test_plan(self):

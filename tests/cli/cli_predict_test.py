@@ -148,7 +148,7 @@ class PredictTest(CliTest):
     def test_refusals(self):
         on = "--device", "h200"
         for args, code, says in [
-                ((1, 1, 1, "--device", "h2000"), USAGE, f"--device = 'h2000' is unknown; allowed: the number of a device of this machine, {DEVICES}, or a file"),
+                ((1, 1, 1, "--device", "h2000"), USAGE, f"--device = 'h2000' is unknown; allowed: the number of a device of this machine, cpu, {DEVICES}, or a file"),
                 ((1, 1, *on), USAGE, "M N K are three extents"),
                 (on, USAGE, "either M N K, or --sweep FROM:TO"),
                 ((1, 1, 1, "--sweep", "1:2", *on), USAGE, "either M N K, or --sweep FROM:TO"),

@@ -28,12 +28,12 @@ class CpuRef final : public product::Engine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "cpu_ref"; }
 
-  [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& /*facts*/) const override {
+  [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
     if (auto reason = why_refused(d)) return Refusal{*std::move(reason)};
     constexpr double kMacsPerSecond =
         2e9;  // order of magnitude: the planner prefers the oracle for a few elements only
     const double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
-    return Offer{.workspace_bytes = 0, .seconds = macs / kMacsPerSecond, .threads = 1};
+    return Offer{.workspace_bytes = 0, .seconds = macs / (kMacsPerSecond * facts.processor.cpu_ref), .threads = 1};
   }
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& /*offer*/, const Pointers& pointers,

@@ -55,16 +55,17 @@ double num_macs(const ProductDesc& d) {
   return static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
 }
 
-/// Threads that pay: each must have at least 20 us of work, for waking a sleeping one takes 5 to 10 us.
-int useful_threads(const ProductDesc& d, const MicroKernel& kernel, int num_threads) {
-  constexpr double kSecondsPerThread = 20e-6;
-  const double limit = num_macs(d) / kernel.macs_per_second / kSecondsPerThread;
-  return static_cast<int>(std::clamp(limit, 1.0, static_cast<double>(std::max(1, num_threads))));
+/// Threads that pay: each must have twice as much work as waking a sleeping one takes.
+int useful_threads(const ProductDesc& d, const MicroKernel& kernel, const DeviceFacts& facts) {
+  const double seconds_per_thread = 2 * facts.processor.thread_start_seconds;
+  const double limit = num_macs(d) / (kernel.macs_per_second * facts.processor.cpu_simd) / seconds_per_thread;
+  return static_cast<int>(std::clamp(limit, 1.0, static_cast<double>(std::max(1, facts.num_threads))));
 }
 
 /// Multiply-adds at the kernel's rate with whole tiles, bytes packed and elements reduced at their rates, a start-up
 /// time. Within a factor of 2 of the measured time from 128^3 to 2048^3, of 3 at 32^3; docs/perf/cpu_int8.md.
-double predicted_seconds(const ProductDesc& d, const MicroKernel& kernel, int threads) {
+/// @param share  of these rates that the processor reaches
+double predicted_seconds(const ProductDesc& d, const MicroKernel& kernel, int threads, double share) {
   constexpr double kPackedPerSecond = 8e9;
   constexpr double kReducedPerSecond = 3e9;
   constexpr double kStartSeconds = 1e-6;
@@ -74,13 +75,13 @@ double predicted_seconds(const ProductDesc& d, const MicroKernel& kernel, int th
   const double multiply = rows * cols * static_cast<double>(d.k) * planes / kernel.macs_per_second;
   const double pack = (rows + cols) * static_cast<double>(d.k) * planes / kPackedPerSecond;
   const double reduce = rows * cols * planes / kReducedPerSecond;
-  return kStartSeconds + (multiply + pack + reduce) / threads;
+  return kStartSeconds + (multiply + pack + reduce) / (threads * share);
 }
 
 Offer make_offer(const ProductDesc& d, const MicroKernel& kernel, const DeviceFacts& facts) {
-  const int threads = useful_threads(d, kernel, facts.num_threads);
+  const int threads = useful_threads(d, kernel, facts);
   return {.workspace_bytes = static_cast<std::size_t>(make_blocking(d, kernel).total_bytes),
-          .seconds = predicted_seconds(d, kernel, threads),
+          .seconds = predicted_seconds(d, kernel, threads, facts.processor.cpu_simd),
           .threads = threads};
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <complex>
 #include <mutex>
 #include <optional>
@@ -232,8 +233,11 @@ class NativeBlasEngine final : public product::NativeEngine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "native_blas"; }
   [[nodiscard]] double seconds(const problem::Shape& shape, const product::DeviceFacts& facts) const override {
-    // Multiply-adds a second and thread; docs/perf/cpu_int8.md.
-    const double rate = real_of(shape.scalar) == Scalar::kF64 ? 2.4e10 : 5.6e10;
+    const bool is_f64 = real_of(shape.scalar) == Scalar::kF64;
+    const product::NativeRates& rates = is_f64 ? facts.processor.native_f64 : facts.processor.native_f32;
+    const double size =
+        std::cbrt(static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k));
+    const double rate = rates.at(size);
     const double terms = is_complex(shape.scalar) ? 2.0 : 1.0;
     return terms * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
            (terms * static_cast<double>(shape.k)) / (rate * facts.num_threads);

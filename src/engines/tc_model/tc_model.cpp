@@ -266,7 +266,7 @@ class TcModel final : public product::FloatEngine {
     const double products =
         static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * product::num_plane_products(d);
     return Offer{.workspace_bytes = 0,
-                 .seconds = products / (kStepsPerSecond * facts.num_threads),
+                 .seconds = products / (kStepsPerSecond * facts.processor.tc_model * facts.num_threads),
                  .threads = facts.num_threads};
   }
 

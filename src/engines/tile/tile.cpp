@@ -47,7 +47,7 @@ static_assert((kMostLines / kTileN) * (kMostLines / kTileM) < std::int64_t{1} <<
   const double blocks =
       static_cast<double>(ceil_div(d.m, kTileM)) * static_cast<double>(ceil_div(d.n, kTileN)) * d.num_products;
   const auto steps = static_cast<double>(ceil_div(d.k, kTileK));
-  return kStartSeconds + blocks * (kBlockSeconds + steps * step_seconds) / threads;
+  return kStartSeconds + blocks * (kBlockSeconds + steps * step_seconds) / (threads * facts.processor.tile);
 }
 
 [[nodiscard]] int useful_threads(const ProductDesc& d, const DeviceFacts& facts) {

@@ -14,10 +14,9 @@ namespace {
 
 /// Seconds of the look at the exponents of A and B, once over each. docs/perf/cpu_int8.md.
 double look_seconds(const plan::Plan& plan) {
-  constexpr double kBytesPerSecond = 8e9;  // a thread
   const auto lines = static_cast<double>(plan.shape.m) + static_cast<double>(plan.shape.n);
   return static_cast<double>(size_bytes(plan.shape.scalar)) * lines * static_cast<double>(plan.shape.k) /
-         (kBytesPerSecond * plan.schedule.facts.num_threads);
+         (plan.schedule.facts.processor.look_bytes_per_second * plan.schedule.facts.num_threads);
 }
 
 Status plan_native(plan::Plan& plan, const plan::Environment& environment) {

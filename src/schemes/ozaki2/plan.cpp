@@ -202,26 +202,21 @@ std::vector<product::ProductDesc> planned_products(const plan::Plan& plan) {
   return products;
 }
 
-/// Thread-seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT.
-/// docs/perf/cpu_int8.md.
-double phase_work(const plan::Plan& plan) {
-  constexpr double kSplitSeconds = 1.0e-9;       // an element and plane
-  constexpr double kNarrowCrtSeconds = 65e-9;    // an element of C, up to 16 moduli
-  constexpr double kWideCrtSeconds = 120e-9;     // beyond
-  constexpr double kCertificateSeconds = 13e-9;  // an element of C
+/// Seconds of one thread, without what a call takes by itself.
+HostSeconds host_work(const plan::Plan& plan) {
+  const product::ProcessorRates& rates = plan.schedule.facts.processor;
   const bool has_parts = is_complex(plan.shape.scalar);
   const auto m = static_cast<double>(plan.shape.m);
   const auto n = static_cast<double>(plan.shape.n);
   const auto k = static_cast<double>(base::round_up(plan.shape.k, has_parts ? 32 : 16));  // kComputedElems
+  const double elements = (has_parts ? 2.0 : 1.0) * m * n;
   const int num_moduli = ozaki2_of(plan).ladder.rungs[0].num_moduli;
   const int num_planes = num::num_planes(plan::ring_of(plan.shape.scalar), num_moduli);
-  const double per_element = (has_parts ? 2.0 : 1.0) * ((num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
-                                                        (ozaki2_of(plan).has_certificate ? kCertificateSeconds : 0.0));
-  return kSplitSeconds * num_planes * (m + n) * k + per_element * m * n;
-}
-double phase_seconds(const plan::Plan& plan) {
-  const double call_seconds = is_complex(plan.shape.scalar) ? 4e-6 : 2e-6;  // whatever the shape
-  return call_seconds + phase_work(plan) / useful_threads(plan);
+  HostSeconds work;
+  work.split = rates.split_seconds * num_planes * (m + n) * k;
+  work.certificate = ozaki2_of(plan).has_certificate ? rates.certificate_seconds * elements : 0.0;
+  work.crt = (num_moduli <= 16 ? rates.narrow_crt_seconds : rates.wide_crt_seconds) * elements;
+  return work;
 }
 
 /// Seconds of the launches that the certificate makes beyond those of a whole C, where the workspace leaves it few
@@ -268,16 +263,24 @@ std::variant<double, product::Refusal> predict(const plan::Plan& plan) {
   };
   const double gain = ozaki2_of(plan).takes_strassen ? strassen_gain_seconds(plan) : 0.0;
   return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) -
-         gain +
-         (plan::is_on_device(plan) ? device_phase_seconds(plan)
-                                   : phase_seconds(plan) + extra_certificate_seconds(plan));
+         gain + (plan::is_on_device(plan) ? device_phase_seconds(plan) : host_seconds(plan).sum());
 }
 
 }  // namespace
 
+HostSeconds host_seconds(const plan::Plan& plan) {
+  HostSeconds seconds = host_work(plan);
+  const int threads = useful_threads(plan);
+  for (double* phase : {&seconds.split, &seconds.certificate, &seconds.crt}) *phase /= threads;
+  seconds.certificate += extra_certificate_seconds(plan);
+  seconds.call = is_complex(plan.shape.scalar) ? 4e-6 : 2e-6;
+  return seconds;
+}
+
 int useful_threads(const plan::Plan& plan) {
-  constexpr double kLeastWork = 1e-4;  // below, threads take longer to wake than they save
-  const bool is_small = ozaki2_of(plan).ladder.num_rungs > 0 && phase_work(plan) < kLeastWork;
+  // Below, threads take longer to wake than they save.
+  const double least_work = 10 * plan.schedule.facts.processor.thread_start_seconds;
+  const bool is_small = ozaki2_of(plan).ladder.num_rungs > 0 && host_work(plan).sum() < least_work;
   return is_small ? 1 : plan.schedule.facts.num_threads;
 }
 

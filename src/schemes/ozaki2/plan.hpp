@@ -30,6 +30,17 @@ using EngineAnswer = std::variant<double, product::Refusal, WantedWorkspace>;
 /// Plans the rungs and chunks of ozaki2_of(plan).engine.
 [[nodiscard]] EngineAnswer plan_ozaki2_on_engine(plan::Plan& plan);
 
+/// Seconds on the host at the lowest rung, as predicted: everything but the INT8 products. docs/perf/cpu_int8.md.
+struct HostSeconds {
+  double call = 0;  ///< whatever the shape
+  double split = 0;
+  double certificate = 0;
+  double crt = 0;
+  [[nodiscard]] double sum() const { return call + split + certificate + crt; }
+};
+/// @range a plan with an engine
+[[nodiscard]] HostSeconds host_seconds(const plan::Plan& plan);
+
 /// Threads for the phases of one product: one where the work is too little for more.
 [[nodiscard]] int useful_threads(const plan::Plan& plan);
 
