@@ -65,26 +65,27 @@ constexpr double kMeasuredSize = 8192;  // n of what Rates::measured_products ar
 
 /// D at 4096 and 8192: split 257 and 1130 us, CRT 137 and 580 us; Z: 685 and 3080, 405 and 1750 us. Sampled products
 /// 42 us, 250 us, 120 us, 880 us. Of quadrants, at 8192: split 1545 us, CRT 885 us (docs/perf/strassen.md).
-constexpr ResidueModel kOwnResidues{.reduces_in_product = true,
-                                    .split_cycles = 0.15,
-                                    .split_cycles_complex = 0.187,
-                                    .longest_pass = 16384,
-                                    .split_fp64 = 5,
-                                    .split_fp64_weak = 5,
-                                    .reduce_cycles = 0.30,
-                                    .crt_cycles = 0.157,
-                                    .crt_cycles_complex = 0.217,
-                                    .crt_fp64 = 66.0 / 14,
-                                    .crt_fp64_weak = 0,
-                                    .crt_int32_weak = 17.1,  // 240 for 14 planes, by the code of reconstruct_by_limbs_kernel
-                                    .complex_products = 0,
-                                    .certificate_share = 0.72,
-                                    .split_launches = 1,
-                                    .extra_launches = 2,
-                                    .quadrant_split_cycles = 0.1225,
-                                    .quadrant_crt_cycles = 0.1405,
-                                    .quadrant_seconds = 27e-6,
-                                    .quadrant_moduli = 14};
+constexpr ResidueModel kOwnResidues{
+    .reduces_in_product = true,
+    .split_cycles = 0.15,
+    .split_cycles_complex = 0.187,
+    .longest_pass = 16384,
+    .split_fp64 = 5,
+    .split_fp64_weak = 5,
+    .reduce_cycles = 0.30,
+    .crt_cycles = 0.157,
+    .crt_cycles_complex = 0.217,
+    .crt_fp64 = 66.0 / 14,
+    .crt_fp64_weak = 0,
+    .crt_int32_weak = 17.1,  // 240 for 14 planes, by the code of reconstruct_by_limbs_kernel
+    .complex_products = 0,
+    .certificate_share = 0.72,
+    .split_launches = 1,
+    .extra_launches = 2,
+    .quadrant_split_cycles = 0.1225,
+    .quadrant_crt_cycles = 0.1405,
+    .quadrant_seconds = 27e-6,
+    .quadrant_moduli = 14};
 
 [[nodiscard]] constexpr ResidueModel portable_residues() {
   ResidueModel out = kOwnResidues;

@@ -98,8 +98,8 @@ Status launch_numbers(const DeviceReconstruction<T>& task, int num_sms, product:
   // Threads of a triangle have columns of different number: more blocks than run at once, so that all end together.
   constexpr int kRounds = kIsPart ? 8 : 1;
   const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kRounds * kernels::kBlocksPerSm * num_sms);
-  return base::launch_overlapped("reconstruct_kernel", kernels::reconstruct_kernel<T, kIsPart>, shape.grid, shape.block, 0,
-                                 queue, task, leaves_bytes);
+  return base::launch_overlapped("reconstruct_kernel", kernels::reconstruct_kernel<T, kIsPart>, shape.grid, shape.block,
+                                 0, queue, task, leaves_bytes);
 }
 template <class T, bool kIsPart>
 Status launch_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside) {

@@ -14,8 +14,8 @@ namespace kizami::ozaki2::kernels {
 
 /// By the first of kLimbs that are enough; the last of them are.
 template <class T, int... kLimbs>
-__device__ __forceinline__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
-                                                    std::uint32_t* shared) {
+__device__ __forceinline__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task,
+                                                       const DeviceCrtTable* tables, std::uint32_t* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   const int limbs = tables->num_limbs;
   const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
