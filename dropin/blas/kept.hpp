@@ -2,28 +2,12 @@
 // Operands that stay split from call to call under the names that a program gives them (kizami_dropin_name_operand).
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 
+#include "dropin/policy/operand_names.hpp"
 #include "kizami/plan.hpp"
 
 namespace kizami::dropin::blas {
-
-struct OperandName {
-  std::uint64_t id = 0;
-  std::uint64_t version = 0;
-};
-
-/// Of the operands of one call.
-struct CallNames {
-  std::optional<OperandName> a, b;
-
-  [[nodiscard]] bool is_any() const { return a || b; }
-};
-
-/// What this thread has named for its next call, which it then is no more.
-[[nodiscard]] CallNames take_names() noexcept;
 
 /// The operand under that name for that plan: kept from before, or split now. Null: it cannot be split (scheme native,
 /// no memory), and the matrix itself is to be taken.

@@ -6,9 +6,13 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
+#include "dropin/policy/kept_operands.hpp"
+#include "dropin/policy/operand_names.hpp"
 #include "dropin/policy/runtime.hpp"
 #include "kizami/dropin.h"
 
@@ -73,6 +77,49 @@ extern "C" KIZAMI_API int kizami_dropin_get(const char* key, char* value, std::s
   } catch (...) {
     return say_run_time_error("no memory"), -1;
   }
+}
+
+// A name goes to all libraries, for which of them the next call comes to is not known; whose call it is takes it from all
+// (operand_names.hpp).
+extern "C" KIZAMI_API int kizami_dropin_name_operand(int side, std::uint64_t id, std::uint64_t version) {
+  using namespace kizami::dropin;  // NOLINT(google-build-using-namespace)
+  if (side != 0 && side != 1) return 1;
+  name_operand(side, {id, version});
+  auto* next = next_library<int(int, std::uint64_t, std::uint64_t)>("kizami_dropin_name_operand");
+  return next != nullptr ? next(side, id, version) : 0;
+}
+
+extern "C" KIZAMI_API void kizami_dropin_unname_operands(void) {
+  using namespace kizami::dropin;  // NOLINT(google-build-using-namespace)
+  unname_operands();
+  auto* next = next_library<void()>("kizami_dropin_unname_operands");
+  if (next != nullptr) next();
+}
+
+extern "C" KIZAMI_API void kizami_dropin_forget_operand(std::uint64_t id) {
+  using namespace kizami::dropin;  // NOLINT(google-build-using-namespace)
+  try {
+    forget_kept(id);
+  } catch (...) {  // no memory: it goes when its turn comes
+  }
+  auto* next = next_library<void(std::uint64_t)>("kizami_dropin_forget_operand");
+  if (next != nullptr) next(id);
+}
+
+extern "C" KIZAMI_API void kizami_dropin_kept(std::uint64_t* split, std::uint64_t* taken, std::size_t* bytes) {
+  using namespace kizami::dropin;  // NOLINT(google-build-using-namespace)
+  KeptCounts counts = kept_counts();
+  auto* next = next_library<void(std::uint64_t*, std::uint64_t*, std::size_t*)>("kizami_dropin_kept");
+  if (next != nullptr) {
+    KeptCounts of_next;
+    next(&of_next.split, &of_next.taken, &of_next.bytes);
+    counts.split += of_next.split;
+    counts.taken += of_next.taken;
+    counts.bytes += of_next.bytes;
+  }
+  if (split != nullptr) *split = counts.split;
+  if (taken != nullptr) *taken = counts.taken;
+  if (bytes != nullptr) *bytes = counts.bytes;
 }
 
 extern "C" KIZAMI_API const char* kizami_dropin_error(void) { return kizami::dropin::run_time_error; }

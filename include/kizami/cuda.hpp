@@ -116,8 +116,9 @@ KIZAMI_API Result<std::size_t> prepared_bytes(const Plan& plan, Side side);
 
 /// Enqueues the split of one operand, for products by plans of equal numerics with as many lines on that side: of A
 /// rows, of B columns, whatever the other side has.
-/// @shape  side A: op(A), m x k; side B: op(B), k x n; any strides. It must stay as it is, where it is, as long as
-///         calls use what is prepared: they read it where elements want a higher rung, or are NaN or Inf.
+/// @shape  side A: op(A), m x k; side B: op(B), k x n; any strides. It must stay as it is, where it is or where calls say
+///         (Operand), as long as they use what is prepared: they read it where elements want a higher rung, or are NaN
+///         or Inf.
 /// @param  memory  prepared_bytes() of device memory that begins on a 256-byte boundary, and stays as long
 /// @status as prepared_bytes(); kInvalidArgument: shape, scalar type, memory, or another device than the plan's;
 ///         kInternal with CUDA's words
@@ -142,6 +143,8 @@ struct Operand {
   Operand(MatrixView<T> a) requires(!std::is_const_v<T>) : matrix(a) {}
   Operand(const PreparedOperand& p) : prepared(&p) {}
   // NOLINTEND(google-explicit-constructor)
+  /// Prepared, and where its matrix is now: the same elements elsewhere, or with other strides.
+  Operand(const PreparedOperand& p, MatrixView<const T> a) : matrix(a), prepared(&p) {}
 };
 
 /// run() with one or both operands prepared: the same bits and the same outcome, without the split of those.
@@ -152,6 +155,14 @@ template <class T>
 KIZAMI_API Status run_prepared(const Plan& plan, Factor<T> alpha, std::type_identity_t<Operand<T>> a,
                                std::type_identity_t<Operand<T>> b, Factor<T> beta, MatrixView<T> c,
                                std::span<std::byte> workspace, Stream stream);
+
+/// The same with a workspace as gemm() takes it, from the library's pool.
+/// @status also kOutOfMemory, as gemm()
+/// @param  note where it tells its effort
+template <class T>
+KIZAMI_API Status run_prepared(const Plan& plan, Factor<T> alpha, std::type_identity_t<Operand<T>> a,
+                               std::type_identity_t<Operand<T>> b, Factor<T> beta, MatrixView<T> c, Stream stream,
+                               const EffortNote& note = {});
 
 /// Whether the last call of run(), gemm() or their kin by this thread has enqueued anything that writes C. Without it C
 /// is as it was, also where the call failed.

@@ -34,19 +34,24 @@ KIZAMI_API int kizami_dropin_reset(int scope);
  * is room for. Returns its length, which may exceed the room; -1: the key is unknown. */
 KIZAMI_API int kizami_dropin_get(const char* key, char* value, size_t room);
 
-/* Operands that stay split from call to call, in libkizami_blas.so and libkizami_blas64.so: under names that the program
- * gives, never under addresses. side 0: the next gemm of this thread has as its A version `version` of operand `id`;
- * side 1: as its B. Where Kizami emulates that call it takes what it made of the same id, version, side, shape and
- * transposition before, or makes and keeps it. A version that is new replaces the others of its id. The program names
- * another version when elements have changed: until then those count that were there when the operand was split, but
- * where a call needs more than was kept. Bits are those of calls without names. The name is for one call, whoever answers
- * it. All that is kept takes at most KIZAMI_KEPT bytes; what was not used for longest goes first.
+/* Operands that stay split from call to call, under names that the program gives, never under addresses. side 0: the next
+ * gemm of this thread has as its A version `version` of operand `id`; side 1: as its B. Where Kizami emulates that call it
+ * takes what it made of the same id, version, side, shape and transposition before, or makes and keeps it. A version that
+ * is new replaces the others of its id. The program names another version when elements have changed: until then those
+ * count that were there when the operand was split, but where a call needs more than was kept, which it reads at the
+ * address that it is given. Bits are those of calls without names. The name is for one call of a product by this thread,
+ * whichever library that comes to and whoever answers it. All that is kept takes at most KIZAMI_KEPT bytes of the host,
+ * and of each device; what was not used for longest goes first.
+ * Before cuBLAS: of single products (gemm, gemm3m, gemmEx, cublasLtMatmul) in device memory. A call whose stream is
+ * captured into a graph keeps nothing and takes nothing that is kept; nor does a batch, or a call of cublasXt.
  * 0: done; 1: side is neither. */
 KIZAMI_API int kizami_dropin_name_operand(int side, uint64_t id, uint64_t version);
+/* Forgets what this thread has named for its next gemm. */
+KIZAMI_API void kizami_dropin_unname_operands(void);
 /* Forgets all versions of an operand. What calls are using stays until they are done. */
 KIZAMI_API void kizami_dropin_forget_operand(uint64_t id);
-/* How many operands were split to be kept, and how often one was taken again, by this process; and the bytes held. Null
- * where it is not wanted. */
+/* How many operands were split to be kept, and how often one was taken again, by this process; and the bytes held: of the
+ * library that is asked and of those behind it, where several are preloaded. Null where it is not wanted. */
 KIZAMI_API void kizami_dropin_kept(uint64_t* split, uint64_t* taken, size_t* bytes);
 
 /* Why the last such call of this thread failed; never null. */

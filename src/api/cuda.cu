@@ -50,13 +50,6 @@ struct BlasCall {
   [[nodiscard]] MatrixView<T> c(T* data) const { return blas_view(data, m, n, ldc, layout); }
 };
 
-/// kOutOfMemory is for calls that leave C as it was: behind that, a kernel for which there was no memory is an error of
-/// CUDA like others.
-Status of_enqueued(const Status& status) {
-  if (status.code() != StatusCode::kOutOfMemory || !device::t_writes_c) return status;
-  return {StatusCode::kInternal, status.reason() + ", and the call is enqueued in part"};
-}
-
 /// Plans, takes a workspace, runs with `run_plan(plan, workspace)`, and reads the outcomes, one for each product, if
 /// they are wanted. @range a valid call
 template <class T, class RunPlan>
@@ -67,7 +60,7 @@ Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batc
   if (!plan.ok()) return plan.status();
   api::StreamMemory workspace(call.stream);
   KIZAMI_RETURN_IF_ERROR(workspace.allocate(plan.value().impl().schedule.facts.device, plan.value().workspace_bytes()));
-  KIZAMI_RETURN_IF_ERROR(of_enqueued(run_plan(plan.value(), workspace.span())));
+  KIZAMI_RETURN_IF_ERROR(device::of_enqueued(run_plan(plan.value(), workspace.span())));
   if (outcomes == nullptr) return {};
   return exec::read_device_outcomes(plan.value().impl(), workspace.span(), call.stream,
                                     {outcomes, static_cast<std::size_t>(batch.num_products)});

@@ -52,6 +52,11 @@ Status run_prepared(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>, st
                     Factor<T>, MatrixView<T>, std::span<std::byte>, Stream) {
   return refusal();
 }
+template <class T>
+Status run_prepared(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>, std::type_identity_t<Operand<T>>,
+                    Factor<T>, MatrixView<T>, Stream, const EffortNote&) {
+  return refusal();
+}
 
 bool last_call_writes_c() noexcept { return false; }
 Result<Outcome> read_outcome(const Plan&, std::span<const std::byte>, Stream) { return refusal(); }
@@ -93,6 +98,9 @@ Status gemm_batched(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int
   template Status run_prepared<T>(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>,                            \
                                   std::type_identity_t<Operand<T>>, Factor<T>, MatrixView<T>, std::span<std::byte>,    \
                                   Stream);                                                                             \
+  template Status run_prepared<T>(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>,                            \
+                                  std::type_identity_t<Operand<T>>, Factor<T>, MatrixView<T>, Stream,                  \
+                                  const EffortNote&);                                                                  \
   template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,       \
                           std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*,  \
                           const EffortNote&);                                                                          \

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "api/stream_memory.hpp"
 #include "base/cuda_status.hpp"
 #include "base/instantiate.hpp"
 #include "base/relaxed_capture.hpp"
@@ -45,6 +46,20 @@ Status validate_scalar(const char* what, Scalar scalar, const Plan& plan) {
   if (plan.scalar() == scalar) return {};
   return {StatusCode::kInvalidArgument, std::string(what) + " is " + std::string(to_string(scalar)) +
                                             ", the plan is for " + std::string(to_string(plan.scalar()))};
+}
+
+template <class T>
+device::DeviceProblem<T> problem_of(const Factor<T>& alpha, const Operand<T>& a, const Operand<T>& b,
+                                    const Factor<T>& beta, MatrixView<T> c) {
+  device::DeviceProblem<T> problem{alpha, a.matrix, b.matrix, beta, c};
+  const auto take = [](const PreparedOperand* prepared, MatrixView<const T>& matrix, const device::Prepared*& kept) {
+    if (prepared == nullptr) return;
+    kept = &prepared->impl();
+    if (matrix.data == nullptr) matrix = kept->template matrix<T>();
+  };
+  take(a.prepared, problem.a, problem.a_prepared);
+  take(b.prepared, problem.b, problem.b_prepared);
+  return problem;
 }
 
 }  // namespace
@@ -87,16 +102,22 @@ Status run_prepared(const Plan& plan, Factor<T> alpha, std::type_identity_t<Oper
                     Stream stream) {
   device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(validate_scalar("C", kScalarOf<T>, plan));
-  device::DeviceProblem<T> problem{alpha, a.matrix, b.matrix, beta, c};
-  if (a.prepared != nullptr) {
-    problem.a_prepared = &a.prepared->impl();
-    problem.a = a.prepared->impl().template matrix<T>();
-  }
-  if (b.prepared != nullptr) {
-    problem.b_prepared = &b.prepared->impl();
-    problem.b = b.prepared->impl().template matrix<T>();
-  }
+  const device::DeviceProblem<T> problem = problem_of(alpha, a, b, beta, c);
   return exec::run_device<T>(plan.impl(), {&problem, 1}, workspace, stream);
+}
+
+template <class T>
+Status run_prepared(const Plan& plan, Factor<T> alpha, std::type_identity_t<Operand<T>> a,
+                    std::type_identity_t<Operand<T>> b, Factor<T> beta, MatrixView<T> c, Stream stream,
+                    const EffortNote& note) {
+  device::t_writes_c = false;
+  KIZAMI_RETURN_IF_ERROR(validate_scalar("C", kScalarOf<T>, plan));
+  KIZAMI_RETURN_IF_ERROR(exec::validate_device_plan(plan.impl()));
+  const base::RelaxedCapture relaxed;
+  const device::DeviceProblem<T> problem = problem_of(alpha, a, b, beta, c);
+  api::StreamMemory workspace(stream);
+  KIZAMI_RETURN_IF_ERROR(workspace.allocate(plan.impl().schedule.facts.device, plan.workspace_bytes()));
+  return device::of_enqueued(exec::run_device<T>(plan.impl(), {&problem, 1}, workspace.span(), stream, note));
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                        \
@@ -104,7 +125,10 @@ Status run_prepared(const Plan& plan, Factor<T> alpha, std::type_identity_t<Oper
   template Result<PreparedOperand> prepare<T>(const Plan&, Side, MatrixView<const T>, Stream);                       \
   template Status run_prepared<T>(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>,                          \
                                   std::type_identity_t<Operand<T>>, Factor<T>, MatrixView<T>, std::span<std::byte>,  \
-                                  Stream)
+                                  Stream);                                                                           \
+  template Status run_prepared<T>(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>,                          \
+                                  std::type_identity_t<Operand<T>>, Factor<T>, MatrixView<T>, Stream,                \
+                                  const EffortNote&)
 
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE

@@ -16,4 +16,11 @@ inline constinit thread_local bool t_writes_c = false;
   return status;
 }
 
+/// What a call as a whole came to. kOutOfMemory is for calls that leave C as it was: behind that, a kernel for which there
+/// was no memory is an error of CUDA like others.
+[[nodiscard]] inline Status of_enqueued(const Status& status) {
+  if (status.code() != StatusCode::kOutOfMemory || !t_writes_c) return status;
+  return {StatusCode::kInternal, status.reason() + ", and the call is enqueued in part"};
+}
+
 }  // namespace kizami::device

@@ -19,7 +19,7 @@ STEM = re.compile(r"(?:scipy_)?(?:cblas_)?([sdcz])(gemm3m|gemmt|gemm|symm|hemm|s
                   r"(?:_|_64_|64_|_64)?")
 
 
-OWN = {f"kizami_dropin_{verb}" for verb in ("set", "get", "reset", "error", "name_operand", "forget_operand", "kept")}  # kizami/dropin.h
+OWN = {f"kizami_dropin_{verb}" for verb in ("set", "get", "reset", "error", "name_operand", "unname_operands", "forget_operand", "kept")}  # kizami/dropin.h
 
 
 def routines(exported):

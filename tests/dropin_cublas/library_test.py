@@ -16,7 +16,8 @@ from exports import exported_by, foreign, needed_by, table_problems
 NAME = re.compile(r"cublas(Lt|Xt)?((?:[SDCZ](?!e))?)(\w+?)(_v2)?(_64)?", re.ASCII)
 
 
-OUR_OWN = {"kizami_use_native", "kizami_workspaces", *(f"kizami_dropin_{verb}" for verb in ("set", "get", "reset", "error"))}
+OUR_OWN = {"kizami_use_native", "kizami_workspaces",
+           *(f"kizami_dropin_{verb}" for verb in ("set", "get", "reset", "error", "name_operand", "unname_operands", "forget_operand", "kept"))}
 
 
 def problems_of(exported, declared, needed):
