@@ -11,17 +11,17 @@
 namespace kizami::dropin {
 namespace {
 
-constinit base::PerProcess<KeptOperands<PreparedOperand>> store;
+constinit base::PerProcess<KeptOperands<const PreparedOperand>> store;
 
 }  // namespace
 
 KeptCounts kept_counts() {
-  KeptOperands<PreparedOperand>* const all = store.known();
+  KeptOperands<const PreparedOperand>* const all = store.known();
   return all != nullptr ? all->counts() : KeptCounts{};
 }
 
 void forget_kept(std::uint64_t id) {
-  KeptOperands<PreparedOperand>* const all = store.known();
+  KeptOperands<const PreparedOperand>* const all = store.known();
   if (all != nullptr) all->forget(id);
 }
 
@@ -32,7 +32,7 @@ std::shared_ptr<const PreparedOperand> kept_operand(const OperandName& name, con
                                                     MatrixView<const T> view) {
   constexpr int kHost = -1;
   const KeptKey key{name.id, kHost, side, plan.scalar(), op, view.rows, view.cols, plan.numerics_hash()};
-  KeptOperands<PreparedOperand>& all = store.get();
+  KeptOperands<const PreparedOperand>& all = store.get();
   if (auto found = all.find(key, name.version)) return found;
   Result<PreparedOperand> made = prepare<T>(plan, side, view);
   if (!made.ok()) return nullptr;

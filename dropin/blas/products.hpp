@@ -47,17 +47,12 @@ class Products {
   [[nodiscard]] std::int64_t num_emulated() const { return num_emulated_; }
 
  private:
-  [[nodiscard]] static MatrixView<const T> view_of(char op, const T* data, std::int64_t rows, std::int64_t cols,
-                                                   std::int64_t ld) {
-    const MatrixView<const T> view = is_transposed(op) ? blas_view(data, cols, rows, ld, Layout::kColMajor).transposed()
-                                                       : blas_view(data, rows, cols, ld, Layout::kColMajor);
-    return kIsComplex<T> && (op == 'C' || op == 'R') ? view.conjugated() : view;
-  }
   /// The product with operands that are kept under their names.
   [[nodiscard]] Status multiply_named(const TypedCall<T>& x, Outcome& outcome) {
     const Result<Plan> plan = make_plan(kScalarOf<T>, x.m, x.n, x.k, policy_);
     if (!plan.ok()) return plan.status();
-    const MatrixView<const T> a = view_of(x.op_a, x.a, x.m, x.k, x.lda), b = view_of(x.op_b, x.b, x.k, x.n, x.ldb);
+    const MatrixView<const T> a = Operand<T>{x.op_a, x.a, x.lda}.view(x.m, x.k);
+    const MatrixView<const T> b = Operand<T>{x.op_b, x.b, x.ldb}.view(x.k, x.n);
     std::shared_ptr<const PreparedOperand> kept_a, kept_b;
     if (names_.a) kept_a = kept_operand<T>(*names_.a, plan.value(), Side::kA, x.op_a, a);
     if (names_.b) kept_b = kept_operand<T>(*names_.b, plan.value(), Side::kB, x.op_b, b);

@@ -6,6 +6,7 @@
 
 #include "dropin/cublas/device_failure.hpp"
 #include "dropin/cublas/emulate.hpp"
+#include "dropin/cublas/kept.hpp"
 #include "dropin/cublas/learned.hpp"
 #include "dropin/cublas/workspace_search.hpp"
 #include "dropin/policy/answer.hpp"
@@ -60,7 +61,7 @@ void forget_shortages() {
   for (Shortage& shortage : shortages) shortage.forget();
 }
 
-Attempt attempt(const Call& product, const Context& context, const Settings& settings) {
+Attempt attempt(const Call& product, const Context& context, const Settings& settings, const CallNames& names) {
   Attempt attempt;
   attempt.choice = chosen(settings, product);
   const Lesson lesson = lesson_of(product, settings, attempt.choice);
@@ -70,8 +71,10 @@ Attempt attempt(const Call& product, const Context& context, const Settings& set
     const std::size_t bytes = attempt.choice.workspace_bytes;
     if (search.may_ask(bytes)) {
       if (has_device_failed()) return left(kDeviceFailed);
-      const Status status =
-          emulate(product, context, policy_within(settings, product, attempt.workspace_limit), lesson.note);
+      const Policy policy = policy_within(settings, product, attempt.workspace_limit);
+      Status status = emulate(product, context, policy, lesson.note, names);
+      if (status.code() == StatusCode::kOutOfMemory && give_kept_back(attempt.choice.device))
+        status = emulate(product, context, policy, lesson.note);
       if (status.ok()) {
         search.granted(bytes);
         return attempt;

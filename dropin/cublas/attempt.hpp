@@ -6,6 +6,7 @@
 
 #include "dropin/cublas/call.hpp"
 #include "dropin/cublas/choice.hpp"
+#include "dropin/policy/operand_names.hpp"
 #include "dropin/policy/settings.hpp"
 
 namespace kizami::dropin::cublas {
@@ -20,8 +21,10 @@ struct Attempt {
 };
 
 /// @range  a valid product with m, n, k, num_products >= 1, its context; chosen() does not leave it to the native library
+/// @param  names of its operands (kept.hpp)
 /// @queue  asynchronous and capturable; asks for memory, and waits for none
-[[nodiscard]] Attempt attempt(const Call& product, const Context& context, const Settings& settings);
+[[nodiscard]] Attempt attempt(const Call& product, const Context& context, const Settings& settings,
+                              const CallNames& names = {});
 
 /// As if no device had refused memory: for tests.
 void forget_shortages();

@@ -49,6 +49,7 @@ struct Call : Shape {
   std::int64_t stride_a = 0;
   std::int64_t stride_b = 0;
   std::int64_t stride_c = 0;
+  bool is_exchanged = false;  ///< a and b are B and A of the call that was made, of a product of the transposes
 };
 
 [[nodiscard]] constexpr char letter_of(cublasOperation_t op) {
@@ -72,6 +73,13 @@ template <class T>
 [[nodiscard]] T factor_at(const void* address, bool is_real) {
   if (address == nullptr) return T{};
   return is_real ? T(*static_cast<const RealOf<T>*>(address)) : *static_cast<const T*>(address);
+}
+
+/// alpha or beta, where the context says that it is.
+template <class T>
+[[nodiscard]] Factor<T> factor_of(const void* address, const Context& context) {
+  const T* typed = static_cast<const T*>(address);
+  return context.has_device_factors ? Factor<T>::at(typed) : Factor<T>(*typed);
 }
 
 /// Whether the options are understood, and the routine has them; cuBLASLt's products have R, too.

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/cublas/emulate.hpp"
 
+#include <optional>
+#include <utility>
+
+#include "dropin/cublas/kept.hpp"
 #include "kizami/cuda.hpp"
 #include "kizami/cuda_triangle.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
-
-/// alpha or beta, where the pointer mode says that it is.
-template <class T>
-Factor<T> factor_of(const void* address, const Context& context) {
-  const T* typed = static_cast<const T*>(address);
-  return context.has_device_factors ? Factor<T>::at(typed) : Factor<T>(*typed);
-}
 
 template <class T>
 Status multiply(const Call& x, const Context& context, const Policy& policy, const EffortNote& note) {
@@ -45,7 +42,11 @@ Status multiply(const Call& x, const Context& context, const Policy& policy, con
 
 }  // namespace
 
-Status emulate(const Call& call, const Context& context, const Policy& policy, const EffortNote& note) {
+Status emulate(const Call& call, const Context& context, const Policy& policy, const EffortNote& note,
+               const CallNames& names) {
+  if (is_product(call.routine) && call.form == Form::kOne) {
+    if (auto answered = multiply_kept(call, context, policy, note, names)) return *std::move(answered);
+  }
   return with_scalar(call.scalar, [&]<class T>() { return multiply<T>(call, context, policy, note); });
 }
 

@@ -162,6 +162,7 @@ const char* read_product(cublasLtMatmulDesc_t description, const LtOperands& x, 
     right.transpose();
     std::swap(left, right);
     std::swap(call.m, call.n);
+    call.is_exchanged = true;
   }
   call.op_a = left.letter();
   call.a = left.data;

@@ -69,12 +69,12 @@ void note_workspaces(const Configuration& configuration) {
 }
 
 /// One product, or several and diagonal blocks. @return whether the call is answered; if not, it is untouched
-bool answer_one(const Call& call, const Context& context, const Configuration& configuration, const Settings& settings,
-                Rest& rest) {
+bool answer_one(const Call& call, const CallNames& names, const Context& context, const Configuration& configuration,
+                const Settings& settings, Rest& rest) {
   Monitor monitor = is_monitored(configuration) ? Monitor(call, context) : Monitor();
   const bool is_told = is_recorded(configuration, settings) || monitor.is_watching();
   if (is_product(call.routine)) {
-    const Attempt done = attempt(call, context, settings);
+    const Attempt done = attempt(call, context, settings, call.is_exchanged ? CallNames{names.b, names.a} : names);
     rest.why_native = done.why_native;
     rest.is_short_of_memory = done.is_short_of_memory;
     if (done.why_native != nullptr) return false;
@@ -127,9 +127,10 @@ const char* why_all_native(std::span<const Call> calls, const Configuration& con
 
 }  // namespace
 
-Rest answer(std::span<const Call> calls) noexcept {
+Rest answer(std::span<const Call> calls, const CallNames& names) noexcept {
   Rest rest;
   try {
+    const CallNames of_one = calls.size() == 1 ? names : CallNames{};
     const Configuration& configuration = process_configuration();
     if (has_complaint(configuration)) report_complaint(configuration);
     Context context;
@@ -143,7 +144,7 @@ Rest answer(std::span<const Call> calls) noexcept {
         rest.why_native = dry_run_text(chosen(settings, product).scheme);
         return rest;
       }
-      if (!answer_one(call, context, configuration, settings, rest)) return rest;
+      if (!answer_one(call, of_one, context, configuration, settings, rest)) return rest;
       ++rest.first;
       if (rest.status != CUBLAS_STATUS_SUCCESS) break;
     }

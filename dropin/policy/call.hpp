@@ -150,6 +150,12 @@ struct Operand {
   }
   /// What begins there, as an operand.
   [[nodiscard]] Operand from(std::int64_t i, std::int64_t j) const { return {op, at(i, j), ld}; }
+  /// op(X), rows x cols.
+  [[nodiscard]] MatrixView<const T> view(std::int64_t rows, std::int64_t cols) const {
+    const MatrixView<const T> view =
+        is_transposed(op) ? blas_view(data, cols, rows, ld).transposed() : blas_view(data, rows, cols, ld);
+    return kIsComplex<T> && (op == 'C' || op == 'R') ? view.conjugated() : view;
+  }
 };
 
 }  // namespace kizami::dropin

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/fork_safe.hpp"
+#include "device/prepared.hpp"
 #include "dropin_cublas/fake_cublas.hpp"
 #include "kizami/calibrate.hpp"
 
@@ -23,7 +24,12 @@ namespace kizami {
 namespace dropin_test {
 namespace {
 
-const char* of(Kind kind) { return kind == Kind::kOne ? "" : kind == Kind::kStrided ? " strided" : " pointers"; }
+const char* of(Kind kind) {
+  return kind == Kind::kOne        ? ""
+         : kind == Kind::kStrided  ? " strided"
+         : kind == Kind::kPrepared ? " prepared"
+                                   : " pointers";
+}
 
 Status print(const KizamiCall& call) {
   flockfile(stdout);  // one line a call, whatever other threads print
@@ -138,12 +144,34 @@ Runtime& runtime() {
   return instance;
 }
 
+Steps& steps() {
+  static constinit base::PerProcess<Steps> instance;
+  return instance.get();
+}
+void Steps::add(const Step& step) {
+  const std::lock_guard lock(mutex_);
+  steps_.push_back(step);
+}
+std::vector<Step> Steps::all() {
+  const std::lock_guard lock(mutex_);
+  return steps_;
+}
+std::size_t Steps::count(Step::Kind kind) {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(std::ranges::count(steps_, kind, &Step::kind));
+}
+void Steps::forget() {
+  const std::lock_guard lock(mutex_);
+  steps_.clear();
+}
+
 }  // namespace dropin_test
 
 using namespace dropin_test;  // NOLINT(google-build-using-namespace)
 
 Scheme Plan::scheme() const { return workspace_bytes() < planner().native_below ? Scheme::kNative : planner().scheme; }
 std::string_view Plan::engine() const { return "hopper"; }
+std::uint64_t Plan::numerics_hash() const { return planner().numerics; }
 int Plan::base_moduli() const { return 14; }
 double Plan::bound() const { return 0x1p-50; }
 Gauge Plan::gauge() const { return Gauge::kEntry; }
@@ -188,6 +216,51 @@ Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std:
   return tell(
       call_of<T>(Kind::kOne, stream, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy, note),
       outcome);
+}
+
+const void* memory_of(const PreparedOperand* prepared) {
+  return prepared == nullptr ? nullptr : prepared->impl().memory;
+}
+
+Result<std::size_t> prepared_bytes(const Plan&, Side) {
+  if (planner().prepared_bytes == 0) return Status(StatusCode::kUnsupported, "the scheme keeps nothing");
+  return planner().prepared_bytes;
+}
+
+template <class T>
+Result<PreparedOperand> prepare(const Plan&, Side side, MatrixView<const T> op, std::span<std::byte> memory,
+                                Stream stream) {
+  if (memory.size() < planner().prepared_bytes) return Status(StatusCode::kInvalidArgument, "too little memory");
+  steps().add({Step::Kind::kSplit, stream, memory.data()});
+  if (!planner().preparation.ok()) return planner().preparation;
+  auto made = std::make_shared<device::Prepared>();
+  made->side = side;
+  made->data = op.data;
+  made->memory = memory.data();
+  made->bytes = memory.size();
+  return PreparedOperand(std::shared_ptr<const device::Prepared>(std::move(made)));
+}
+
+template <class T>
+Status run_prepared(const Plan&, Factor<T> alpha, std::type_identity_t<Operand<T>> a,
+                    std::type_identity_t<Operand<T>> b, Factor<T> beta, MatrixView<T> c, Stream stream,
+                    const EffortNote& note) {
+  const auto op = [](const MatrixView<const T>& x) {
+    if (x.row_stride == 1) return x.is_conjugated ? Op::kConjugate : Op::kNone;
+    return x.is_conjugated ? Op::kConjTranspose : Op::kTranspose;
+  };
+  const auto ld = [](const MatrixView<const T>& x) { return x.row_stride == 1 ? x.col_stride : x.row_stride; };
+  const MatrixView<const T>& left = a.matrix;
+  const MatrixView<const T>& right = b.matrix;
+  KizamiCall call =
+      call_of<T>(Kind::kPrepared, stream, Layout::kColMajor, op(left), op(right), left.rows, right.cols, left.cols,
+                 alpha, left.data, ld(left), right.data, ld(right), beta, c.data, c.col_stride, {}, note);
+  call.kept_a = memory_of(a.prepared);
+  call.kept_b = memory_of(b.prepared);
+  for (const void* kept : {call.kept_a, call.kept_b}) {
+    if (kept != nullptr) steps().add({Step::Kind::kUse, stream, kept});
+  }
+  return tell(call, nullptr);
 }
 
 template <class T>
@@ -236,6 +309,10 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
   template Status gemmt<T>(Stream, Layout, const Triangle&, Op, Op, std::int64_t, std::int64_t, Factor<T>, const T*,   \
                            std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*, \
                            const EffortNote&);                                                                         \
+  template Result<PreparedOperand> prepare<T>(const Plan&, Side, MatrixView<const T>, std::span<std::byte>, Stream);   \
+  template Status run_prepared<T>(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>,                            \
+                                  std::type_identity_t<Operand<T>>, Factor<T>, MatrixView<T>, Stream,                  \
+                                  const EffortNote&);                                                                  \
   template Status gemm_strided_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, \
                                           const T*, std::int64_t, std::int64_t, const T*, std::int64_t, std::int64_t,  \
                                           Factor<T>, T*, std::int64_t, std::int64_t, std::int64_t, const Policy&,      \
@@ -278,6 +355,8 @@ KIZAMI_FAKE(std::complex<double>);
 }  // namespace kizami
 
 using kizami::dropin_test::runtime;
+using kizami::dropin_test::Step;
+using kizami::dropin_test::steps;
 
 namespace {
 
@@ -332,9 +411,48 @@ cudaError_t CUDARTAPI cudaEventCreate(cudaEvent_t* event) {
   *event = reinterpret_cast<cudaEvent_t>(events);
   return cudaSuccess;
 }
-cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t, cudaStream_t) {
+cudaError_t CUDARTAPI cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  if (!runtime().makes_events) return failed();
+  *event = reinterpret_cast<cudaEvent_t>(new std::byte);  // for as long as the process lives
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (!runtime().works) return failed();
-  ++runtime().events;
+  ++std::atomic_ref(runtime().events);
+  steps().add({Step::Kind::kRecord, stream, event});
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (!runtime().knows_events) return failed();
+  steps().add({Step::Kind::kWait, stream, event});
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = reinterpret_cast<cudaStream_t>(new std::byte);
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
+  *pool = reinterpret_cast<cudaMemPool_t>(new std::byte);
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
+  ++runtime().trims;
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPool_t, cudaStream_t stream) {
+  if (!runtime().has_memory) {
+    runtime().has_error = true;
+    return cudaErrorMemoryAllocation;
+  }
+  *memory = std::malloc(bytes);
+  steps().add({Step::Kind::kAllocate, stream, *memory});
+  ++std::atomic_ref(runtime().held);
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaFreeAsync(void* memory, cudaStream_t stream) {
+  steps().add({Step::Kind::kFree, stream, memory});
+  std::free(memory);
+  --std::atomic_ref(runtime().held);
   return cudaSuccess;
 }
 cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t) { return runtime().events_come ? cudaSuccess : cudaErrorNotReady; }

@@ -17,9 +17,10 @@
 
 namespace kizami::dropin_test {
 
-enum class Kind : std::uint8_t { kOne, kStrided, kPointers, kShared };
+enum class Kind : std::uint8_t { kOne, kStrided, kPointers, kShared, kPrepared };
 
-/// What kizami::cuda::gemm(), gemmt(), one of their batched kin or kizami::multi::gemm() was called with.
+/// What kizami::cuda::gemm(), gemmt(), run_prepared(), one of their batched kin or kizami::multi::gemm() was called with.
+/// run_prepared() has views: op and ld are those of column-major matrices.
 struct KizamiCall {
   Kind kind = Kind::kOne;
   Scalar scalar{};
@@ -32,11 +33,32 @@ struct KizamiCall {
   const void *a = nullptr, *b = nullptr, *c = nullptr;         ///< matrices, or arrays of pointers in device memory
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   std::int64_t num_products = 1;
-  std::optional<cuda::Triangle> triangle;  ///< of gemmt()
-  std::vector<int> devices;                ///< kShared
+  std::optional<cuda::Triangle> triangle;           ///< of gemmt()
+  std::vector<int> devices;                         ///< kShared
+  const void *kept_a = nullptr, *kept_b = nullptr;  ///< kPrepared: memory of the prepared ones
   Policy policy;
   EffortNote note;
 };
+
+/// What was enqueued that has to do with operands that are kept, in order.
+struct Step {
+  enum class Kind : std::uint8_t { kAllocate, kSplit, kUse, kRecord, kWait, kFree };
+  Kind kind;
+  const void* stream;
+  const void* what;  ///< memory, or an event
+};
+class Steps {
+ public:
+  void add(const Step& step);
+  [[nodiscard]] std::vector<Step> all();
+  [[nodiscard]] std::size_t count(Step::Kind kind);
+  void forget();
+
+ private:
+  std::mutex mutex_;
+  std::vector<Step> steps_;
+};
+Steps& steps();
 
 /// What the memory pool says. It prints the limit that it is told.
 struct Pool {
@@ -58,10 +80,13 @@ bool& takes_triangles();
 /// What every plan says, or why there is none. FAKE_KIZAMI_UNUSABLE: the latter from the start.
 struct Planner {
   Scheme scheme = Scheme::kOzaki2;
-  std::size_t wished_bytes = 1000;  ///< workspace; a plan with a limit takes as much of them as it may
-  std::size_t native_below = 0;     ///< a plan that is left with less prefers the native library
-  std::size_t least_bytes = 0;      ///< that a plan can do with: with a lower limit there is none
-  bool can_be_native = true;        ///< a plan of scheme native by name is there
+  std::size_t wished_bytes = 1000;   ///< workspace; a plan with a limit takes as much of them as it may
+  std::size_t native_below = 0;      ///< a plan that is left with less prefers the native library
+  std::size_t least_bytes = 0;       ///< that a plan can do with: with a lower limit there is none
+  bool can_be_native = true;         ///< a plan of scheme native by name is there
+  std::size_t prepared_bytes = 512;  ///< that a prepared operand takes; 0: the scheme keeps nothing
+  std::uint64_t numerics = 1;
+  Status preparation;  ///< what cuda::prepare() comes to
   Status status;
   std::function<void(const Batch&)> on_plan;  ///< if not empty
 };
@@ -97,6 +122,11 @@ struct Runtime {
   int events = 0;          ///< recorded
   bool events_come = true;
   bool has_pinned_memory = true;
+  bool has_memory = true;    ///< for operands that are kept
+  bool knows_events = true;  ///< false: no stream can wait for one
+  bool makes_events = true;
+  std::int64_t held = 0;  ///< allocations that are not freed
+  int trims = 0;
 };
 Runtime& runtime();
 

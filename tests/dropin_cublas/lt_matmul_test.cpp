@@ -3,6 +3,7 @@
 #include <cublasLt.h>
 
 #include "dropin_cublas/process.hpp"
+#include "kizami/dropin.h"
 
 namespace kizami::dropin_test {
 namespace {
@@ -85,6 +86,30 @@ TEST_F(LtMatmul, ByColumnsIsAGemm) {
   expect_product(x, Op::kTranspose, Op::kNone, 10, 20, false);
   EXPECT_EQ(kizami.at(0).alpha, 1.5);
   EXPECT_EQ(kizami.at(0).beta, -0.25);
+}
+
+TEST_F(LtMatmul, NamesFollowTheirMatrices) {
+  for (const bool is_by_rows : {false, true}) {
+    dropin::cublas::forget_all_kept();
+    const int order = is_by_rows ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
+    Matmul x(CUDA_R_64F, CUBLAS_OP_N, CUBLAS_OP_N, order, order, order);
+    const void* first = nullptr;
+    for (int again = 0; again < 2; ++again) {
+      expect_emulated([&] {
+        EXPECT_EQ(kizami_dropin_name_operand(0, 7, 1), 0);
+        return x();
+      });
+      ASSERT_EQ(kizami.size(), 1U);
+      const KizamiCall& got = kizami[0];
+      EXPECT_EQ(got.kind, Kind::kPrepared);
+      EXPECT_EQ(is_by_rows ? got.b : got.a, address<void>(0xA000));
+      const void* const kept = is_by_rows ? got.kept_b : got.kept_a;  // D^T = B^T A^T
+      EXPECT_NE(kept, nullptr);
+      EXPECT_EQ(is_by_rows ? got.kept_a : got.kept_b, nullptr);
+      if (again == 0) first = kept;
+      EXPECT_EQ(kept, first);
+    }
+  }
 }
 
 TEST_F(LtMatmul, FourTypes) {

@@ -14,6 +14,7 @@
 
 #include "dropin/cublas/attempt.hpp"
 #include "dropin/cublas/device_failure.hpp"
+#include "dropin/cublas/kept.hpp"
 #include "dropin/cublas/learned.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin_cublas/fake_cublas.hpp"
@@ -38,6 +39,8 @@ class Interposer : public testing::Test {
     dropin::cublas::forget_device_failure();
     dropin::cublas::forget_shortages();
     dropin::cublas::forget_lessons();
+    dropin::cublas::forget_all_kept();
+    steps().forget();
     efforts().forget();
     on_native_call() = [this](const NativeCall& call) {
       const std::lock_guard lock(mutex_);
