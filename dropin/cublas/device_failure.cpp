@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 
+#include "dropin/cublas/relaxed_capture.hpp"
 #include "dropin/policy/record.hpp"
 
 namespace kizami::dropin::cublas {
@@ -16,13 +17,11 @@ std::atomic<bool> has_failed{false};
 
 /// After some errors (a kernel that faults) CUDA returns them from every function. Waits for nothing.
 bool does_cuda_work() {
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+  const RelaxedCapture relaxed;
   std::size_t free_bytes = 0;
   std::size_t all_bytes = 0;
   const bool works = cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess;
   if (!works) static_cast<void>(cudaGetLastError());
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
   return works;
 }
 

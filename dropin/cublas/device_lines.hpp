@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dropin/cublas/call.hpp"
+#include "dropin/cublas/relaxed_capture.hpp"
 
 namespace kizami::dropin::cublas {
 
@@ -20,18 +21,6 @@ inline void check(cudaError_t error, const char* what) {
   static_cast<void>(cudaGetLastError());  // not left for the next check of Kizami's
   throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
 }
-
-/// Within it the thread may wait for a stream that is not captured while another one is.
-class RelaxedCapture {
- public:
-  RelaxedCapture() { check(cudaThreadExchangeStreamCaptureMode(&mode_), "the capture mode"); }
-  ~RelaxedCapture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 [[nodiscard]] inline bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;

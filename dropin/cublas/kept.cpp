@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/fork_safe.hpp"
-#include "base/relaxed_capture.hpp"
 #include "dropin/cublas/device_failure.hpp"
+#include "dropin/cublas/relaxed_capture.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin/policy/kept_operands.hpp"
 #include "kizami/cuda.hpp"
@@ -104,7 +104,7 @@ class KeptOnDevice {
   /// What cannot be freed behind all that uses it is not freed.
   ~KeptOnDevice() {
     if (memory_ == nullptr || is_lost_ || has_device_failed()) return;
-    const base::RelaxedCapture relaxed;
+    const RelaxedCapture relaxed;
     try {
       uses_.push_back(ready_);
       static_cast<void>(room_.free_behind(memory_, std::move(uses_)));
@@ -261,7 +261,7 @@ std::optional<Status> multiply(const Call& x, const Context& context, const Poli
 std::optional<Status> multiply_kept(const Call& call, const Context& context, const Policy& policy,
                                     const EffortNote& note, const CallNames& names) {
   if (!names.is_any()) return std::nullopt;
-  const base::RelaxedCapture relaxed;
+  const RelaxedCapture relaxed;
   if (!may_keep(context.stream)) return std::nullopt;
   return with_scalar(call.scalar, [&]<class T>() { return multiply<T>(call, context, policy, note, names); });
 }
@@ -269,7 +269,7 @@ std::optional<Status> multiply_kept(const Call& call, const Context& context, co
 bool give_kept_back(int device) {
   Store* const all = process_store.known();
   if (all == nullptr) return false;
-  const base::RelaxedCapture relaxed;
+  const RelaxedCapture relaxed;
   if (!all->operands.forget_all_on(device)) return false;
   Room* const room = all->room_of(device);
   if (room == nullptr) return false;

@@ -10,7 +10,8 @@
 //   KIZAMI_MONITOR   N: of each N-th emulated call a sample is computed again and compared with its bound; 0: none
 //   KIZAMI_DRY_RUN   1: calls are planned, logged and counted, and left to the native library
 //   KIZAMI_WORKSPACE_TOTAL  the most device memory that the workspaces of all calls hold together, as KIZAMI_WORKSPACE; 0: no limit
-//   KIZAMI_KEPT      the most memory of operands that are kept under names (kizami/dropin.h), as KIZAMI_WORKSPACE
+//   KIZAMI_KEPT      the most memory of operands that are kept under names (kizami/dropin.h), of the host and of each
+//                    device, as KIZAMI_WORKSPACE
 //   KIZAMI_NATIVE    the library that calls are left to, where the program itself brings none
 // A variable that is unset or empty is at its default. The table of them is kizami/variables.hpp; what begins with
 // KIZAMI_ and is not there is said on stderr.
@@ -38,7 +39,7 @@ struct Configuration {
   std::int64_t monitor_period = 0;
   bool is_dry_run = false;
   std::size_t workspace_total = 0;                ///< bytes of each device; 0: no limit
-  std::size_t kept_bytes = std::size_t{1} << 30;  ///< of operands that are kept under names
+  std::size_t kept_bytes = std::size_t{1} << 30;  ///< of operands that are kept under names: of the host, of a device
   std::string native_path;
   const char* why_off = nullptr;     ///< why every call is left to the native library, or null
   std::string complaint;             ///< of what was not understood, to be printed once; empty: all was

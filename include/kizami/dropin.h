@@ -39,11 +39,11 @@ KIZAMI_API int kizami_dropin_get(const char* key, char* value, size_t room);
  * takes what it made of the same id, version, side, shape and transposition before, or makes and keeps it. A version that
  * is new replaces the others of its id. The program names another version when elements have changed: until then those
  * count that were there when the operand was split, but where a call needs more than was kept, which it reads at the
- * address that it is given. Bits are those of calls without names. The name is for one call of a product by this thread,
- * whichever library that comes to and whoever answers it. All that is kept takes at most KIZAMI_KEPT bytes of the host,
- * and of each device; what was not used for longest goes first.
- * Before cuBLAS: of single products (gemm, gemm3m, gemmEx, cublasLtMatmul) in device memory. A call whose stream is
- * captured into a graph keeps nothing and takes nothing that is kept; nor does a batch, or a call of cublasXt.
+ * address that it is given. Bits are those of calls without names. The name is for one call, whichever library that comes
+ * to and whoever answers it. All that is kept takes at most KIZAMI_KEPT bytes of the host, and of each device; what was
+ * not used for longest goes first.
+ * Before cuBLAS: of single products (gemm, gemm3m, gemmEx, cublasLtMatmul), in the memory of the device. A call whose
+ * stream is captured into a graph keeps nothing and takes nothing that is kept; nor does a batch, or a call of cublasXt.
  * 0: done; 1: side is neither. */
 KIZAMI_API int kizami_dropin_name_operand(int side, uint64_t id, uint64_t version);
 /* Forgets what this thread has named for its next gemm. */

@@ -45,7 +45,9 @@ constexpr Variable kVariables[] = {
      "before cuBLAS: the most memory of each device that all products of the process hold together; 0: no limit",
      false},
     {"KIZAMI_KEPT", "bytes, or with K, M or G", "1G",
-     "before BLAS: the most memory of operands that are kept under names (kizami_dropin_name_operand)", false},
+     "the most memory of operands that are kept under names (kizami_dropin_name_operand): of the host, and of each "
+     "device",
+     false},
     {"KIZAMI_NATIVE", "a library", "none", "what calls are left to, where the program itself brings no such library",
      false},
 };

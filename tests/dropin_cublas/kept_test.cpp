@@ -223,7 +223,7 @@ TEST_F(Kept, ACallOfCublasUsesUpItsNames) {
   EXPECT_EQ(call([&] {
               EXPECT_EQ(multiply(handle.get(), {.names = {{kA, 7, 1}}}), CUBLAS_STATUS_SUCCESS);
               planner().scheme = Scheme::kOzaki2;
-              return multiply(handle.get(), {.m = 11});
+              return multiply(handle.get(), {.names = {}, .m = 11});
             }),
             CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(native.size(), 1U);

@@ -22,6 +22,9 @@ void check_graphs(const Handle& handle);
 void check_handles(const Handle& handle);
 /// Several streams, threads and handles; nothing is waited for (unless calls are monitored), nothing allocated again.
 void check_streams(bool is_monitored);
+/// Operands that stay split under names, where a library that keeps them is preloaded: bits, counts, streams, graphs,
+/// memory.
+void check_kept(const Handle& handle, bool is_monitored);
 /// Of a process with KIZAMI_MONITOR=1: what the log at `path` says of the calls so far.
 void check_monitor(const char* path);
 /// With the defaults of the library: wide elements, which cuBLAS multiplies faster, and tame ones, in FP64.

@@ -6,6 +6,8 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
+#include <atomic>
+#include <chrono>
 #include <complex>
 #include <cstring>
 #include <stdexcept>
@@ -116,6 +118,16 @@ struct OnDevice {
                 problem.ldb(), reinterpret_cast<const E*>(beta), reinterpret_cast<E*>(c.data()), problem.ldc());
   }
   void reset_c() { c.upload(problem.c()); }
+};
+
+/// Waits, within a stream, until it may go on, but not for ever.
+struct Gate {
+  std::atomic<bool> is_open{false};
+  static void wait(void* gate) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (!static_cast<Gate*>(gate)->is_open && std::chrono::steady_clock::now() - begin < std::chrono::seconds(5)) {
+    }
+  }
 };
 
 template <class T>

@@ -23,6 +23,7 @@ void check_device(const char* log) {
   check_level3(handle);
   check_handles(handle);
   check_streams(log != nullptr);
+  check_kept(handle, log != nullptr);
   if (log != nullptr) check_monitor(log);
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -61,16 +59,6 @@ void check_default_stream() {
     check(cublasDestroy(handle), "cublasDestroy");
   });
 }
-
-/// Waits, within a stream, until it may go on, but not for ever.
-struct Gate {
-  std::atomic<bool> is_open{false};
-  static void wait(void* gate) {
-    const auto begin = std::chrono::steady_clock::now();
-    while (!static_cast<Gate*>(gate)->is_open && std::chrono::steady_clock::now() - begin < std::chrono::seconds(5)) {
-    }
-  }
-};
 
 /// A product returns while what is before it in the stream goes on.
 void check_that_nothing_waits() {
