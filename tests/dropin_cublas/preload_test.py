@@ -3,7 +3,7 @@
 """Programs with the interposer preloaded, without a device: a fake libcublas.so.13 and a double of kizami print what they are
 called with.
 
-usage: preload_test.py PRELOAD LINKED PLUGIN_HOST PLUGIN WITHOUT_CUBLAS BEHIND STOPPED_THREAD
+usage: preload_test.py PRELOAD LINKED PLUGIN_HOST PLUGIN WITHOUT_CUBLAS BEHIND STOPPED_THREAD NAMED
 """
 import os
 import subprocess
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-PRELOAD = LINKED = PLUGIN_HOST = PLUGIN = WITHOUT_CUBLAS = BEHIND = STOPPED_THREAD = None
+PRELOAD = LINKED = PLUGIN_HOST = PLUGIN = WITHOUT_CUBLAS = BEHIND = STOPPED_THREAD = NAMED = None
 FACTORS = "factors 2%s -1%s bits 0 scheme auto engine auto"
 REAL, COMPLEX = FACTORS % ("+0i", "+0i"), FACTORS % ("+3i", "+0.5i")
 SMALL = "ops cn size 10x20x30 ld 30 31 12"
@@ -182,6 +182,17 @@ class PreloadTest(unittest.TestCase):
         self.assertGreater(num_locks("kizami"), promised)  # of what is learned of places, too
         self.assertGreaterEqual(num_locks("cublas", FAKE_KIZAMI_UNUSABLE="1"), 2)  # of the texts of refusals, and the summary's
 
+    def test_a_name_is_for_the_next_call_of_either_of_two_libraries(self):
+        product = "ops nn size 10x20x30 ld 10 30 10 stream (nil) factors 1+0i 1+0i bits 0 scheme auto engine auto"
+        plain, kept = f"kizami f64 {product}", f"kizami f64 prepared {product}"
+        for libraries in (f"{PRELOAD} {NAMED}", f"{NAMED} {PRELOAD}"):
+            lines, errors = run([LINKED, "named"], preload=False, LD_PRELOAD=libraries)
+            self.assertEqual(lines, [kept, "status 0", "another 0",   # a call of cuBLAS uses up the name in both
+                                     "another 1", plain, "status 0",  # and so does one of the other library
+                                     kept, "status 0",
+                                     "kept 101 201 4512", "forget 7", "kept 101 201 4000"], libraries)
+            self.assertEqual(errors, "")
+
     def test_a_dry_run_counts_and_forwards(self):
         lines, errors = run([LINKED, "one"], KIZAMI_DRY_RUN="1", KIZAMI_LOG="1")
         self.assertEqual(lines, with_status([ONE_CUBLAS]))
@@ -217,5 +228,5 @@ class PreloadTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PRELOAD, LINKED, PLUGIN_HOST, PLUGIN, WITHOUT_CUBLAS, BEHIND, STOPPED_THREAD = sys.argv[1:8]
+    PRELOAD, LINKED, PLUGIN_HOST, PLUGIN, WITHOUT_CUBLAS, BEHIND, STOPPED_THREAD, NAMED = sys.argv[1:9]
     unittest.main(argv=sys.argv[:1])

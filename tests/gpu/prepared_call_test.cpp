@@ -297,6 +297,31 @@ TEST_F(PreparedCall, ServesPlansWithOtherLinesOnTheOtherSide) {
   expect_same(x.c.download(), want, "narrow");
 }
 
+// What is kept of an operand does not depend on its address: calls that need more read the matrix where it is by then. The
+// workspace is the library's.
+TEST_F(PreparedCall, ReadsTheMatrixWhereACallSaysThatItIs) {
+  for (const char* line : {"d nn 150x90x300", "d nn 200x90x300 A=exprand:phi=3 B=exprand:phi=3",
+                           "d nn 60x50x200 A=randn,nan@middle C=randn"}) {
+    const Case c = case_of(line);
+    const Policy policy = device_policy(c, EngineName::kHopper);
+    const std::vector<double> want = multiply<double>(c, policy).c;
+    const check::Operands<double> host(c, api_test::kThreads);
+    DeviceOperands<double> before(host);
+    const DeviceOperands<double> x(host);
+    const Plan plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy).value();
+    const device::DeviceProblem<double> old =
+        device_problem<double>(c, before.a.data(), before.b.data(), before.c.data());
+    const device::DeviceProblem<double> p = device_problem<double>(c, x.a.data(), x.b.data(), x.c.data());
+    const cuda::PreparedOperand kept = cuda::prepare<double>(plan, Side::kA, old.a, nullptr).value();
+    check(cudaDeviceSynchronize(), "prepared");
+    before.a.upload(std::vector<double>(stored(host.a).size(), 7.0));
+    const Status status =
+        cuda::run_prepared<double>(plan, p.alpha, cuda::Operand<double>(kept, p.a), p.b, p.beta, p.c, nullptr);
+    ASSERT_TRUE(status.ok()) << line << ": " << status.reason();
+    expect_same(x.c.download(), want, line);
+  }
+}
+
 /// Kernels of a captured call by name, with the blocks of all their launches.
 struct Kernels {
   std::map<std::string, std::int64_t> blocks;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // An unmodified user of cuBLAS, as a library. It prints the statuses it gets.
 #include <cublas_v2.h>
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -99,16 +101,53 @@ void in_child() {
   if (status != 0) std::printf("the child ended with %d\n", status);
 }
 
+template <class Function>
+Function* function(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+/// Operands with names, before two drop-in libraries (named.cpp).
+void named() {
+  auto* const name = function<int(int, std::uint64_t, std::uint64_t)>("kizami_dropin_name_operand");
+  auto* const forget = function<void(std::uint64_t)>("kizami_dropin_forget_operand");
+  auto* const kept = function<void(std::uint64_t*, std::uint64_t*, std::size_t*)>("kizami_dropin_kept");
+  auto* const call_another = function<int()>("call_another_library");
+  const auto multiply = [] {
+    static const double a = 0;  // nobody reads it
+    const double one = 1;
+    print(cublasDgemm_v2(handle, CUBLAS_OP_N, CUBLAS_OP_N, 10, 20, 30, &one, &a, 10, nullptr, 30, &one, nullptr, 10));
+  };
+  const auto count = [&] {
+    std::uint64_t split = 0;
+    std::uint64_t taken = 0;
+    std::size_t bytes = 0;
+    kept(&split, &taken, &bytes);
+    kept(nullptr, nullptr, nullptr);
+    std::printf("kept %d %d %d\n", static_cast<int>(split), static_cast<int>(taken), static_cast<int>(bytes));
+  };
+  name(0, 7, 1);
+  multiply();
+  std::printf("another %d\n", call_another());
+  name(0, 7, 1);
+  std::printf("another %d\n", call_another());
+  multiply();
+  name(0, 7, 1);
+  multiply();
+  count();
+  forget(7);
+  count();
+}
+
 }  // namespace
 
 extern "C" int make_calls(const char* which) {
   struct {
     const char* name;
     void (*function)();
-  } const kinds[]{{"all", all},          {"device_pointers", device_pointers},
-                  {"one", one},          {"strided", strided},
-                  {"bad", bad},          {"threads", threads},
-                  {"in_child", in_child}};
+  } const kinds[]{{"all", all},           {"device_pointers", device_pointers},
+                  {"one", one},           {"strided", strided},
+                  {"bad", bad},           {"threads", threads},
+                  {"in_child", in_child}, {"named", named}};
   for (const auto& kind : kinds) {
     if (std::strcmp(kind.name, which) == 0) {
       kind.function();
