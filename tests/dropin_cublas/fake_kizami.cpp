@@ -455,7 +455,11 @@ cudaError_t CUDARTAPI cudaFreeAsync(void* memory, cudaStream_t stream) {
   --std::atomic_ref(runtime().held);
   return cudaSuccess;
 }
-cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t) { return runtime().events_come ? cudaSuccess : cudaErrorNotReady; }
+cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
+  if (!runtime().events_come) return cudaErrorNotReady;
+  steps().add({Step::Kind::kCame, nullptr, event});
+  return cudaSuccess;
+}
 cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
   *milliseconds = 0.5F;
   return cudaSuccess;

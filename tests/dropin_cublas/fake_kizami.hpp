@@ -42,10 +42,10 @@ struct KizamiCall {
 
 /// What was enqueued that has to do with operands that are kept, in order.
 struct Step {
-  enum class Kind : std::uint8_t { kAllocate, kSplit, kUse, kRecord, kWait, kFree };
+  enum class Kind : std::uint8_t { kAllocate, kSplit, kUse, kRecord, kWait, kCame, kFree };
   Kind kind;
-  const void* stream;
-  const void* what;  ///< memory, or an event
+  const void* stream;  ///< null: the host has seen an event come
+  const void* what;    ///< memory, or an event
 };
 class Steps {
  public:

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
-#include <tuple>
 
 #include "dropin_cublas/process.hpp"
 #include "kizami/dropin.h"
@@ -36,7 +36,7 @@ void expect_kept(std::uint64_t split, std::uint64_t taken, std::size_t operands)
 }
 
 /// What is wrong in an order of steps, or nothing. A step comes before another one if it is before it in its stream, or
-/// before an event that the other one's stream has waited for.
+/// before an event that the other one's stream has waited for, or that the host has seen come by then.
 class Order {
  public:
   [[nodiscard]] std::string check(const std::vector<Step>& steps) {
@@ -62,14 +62,21 @@ class Order {
   std::string take(const Step& step) {
     Clock& clock = clocks_[step.stream];
     const At now{step.stream, clock[step.stream]};
-    const auto is_before = [&](const At& at) { return clock[at.stream] >= at.number; };
+    const auto is_before = [&](const At& at) { return std::max(clock[at.stream], come_[at.stream]) >= at.number; };
+    const auto add = [](const Clock& more, Clock& to) {
+      for (const auto& [stream, number] : more) to[stream] = std::max(to[stream], number);
+    };
     if (step.kind == Step::Kind::kRecord) {
       events_[step.what] = clock;
       return "";
     }
     if (step.kind == Step::Kind::kWait) {
       if (!events_.contains(step.what)) return "a stream waits for an event that was not recorded";
-      for (const auto& [stream, number] : events_[step.what]) clock[stream] = std::max(clock[stream], number);
+      add(events_[step.what], clock);
+      return "";
+    }
+    if (step.kind == Step::Kind::kCame) {
+      add(events_[step.what], come_);
       return "";
     }
     if (step.kind == Step::Kind::kAllocate) {
@@ -94,6 +101,7 @@ class Order {
 
   std::map<const void*, Clock> clocks_;
   std::map<const void*, Clock> events_;
+  Clock come_;
   std::map<const void*, Memory> memories_;
 };
 
@@ -526,6 +534,27 @@ TEST_F(Kept, AnotherStreamWaitsForTheSplitAndFreesWaitForBoth) {
   EXPECT_EQ(freed.kind, Step::Kind::kFree);
   EXPECT_NE(freed.stream, address<CUstream_st>(0x5000)) << "no stream of the program waits for another one";
   EXPECT_NE(freed.stream, address<CUstream_st>(0x6000));
+}
+
+TEST_F(Kept, EventsThatHaveComeAreUsedAgain) {
+  const auto num_events = [] {
+    std::set<const void*> events;
+    for (const Step& step : steps().all()) {
+      if (step.kind == Step::Kind::kRecord) events.insert(step.what);
+    }
+    return events.size();
+  };
+  for (int i = 0; i < 20; ++i) expect_kept_a({.names = {{kA, 7, 1}}});
+  EXPECT_LE(num_events(), 3U);
+  runtime().events_come = false;  // and while they do not, each call has its own
+  for (int i = 0; i < 20; ++i) expect_kept_a({.names = {{kA, 7, 1}}});
+  EXPECT_GE(num_events(), 20U);
+  runtime().events_come = true;
+  const std::size_t before = num_events();
+  for (int i = 0; i < 40; ++i) expect_kept_a({.names = {{kA, 7, 1}}});
+  EXPECT_EQ(num_events(), before);
+  kizami_dropin_forget_operand(7);
+  EXPECT_EQ(runtime().held, 0);
 }
 
 TEST_F(Kept, TheOrderOfTestsSeesWhatIsWrong) {

@@ -32,6 +32,8 @@ inline dropin::Configuration& configuration() {
 class Interposer : public testing::Test {
  protected:
   void SetUp() override {
+    dropin::cublas::forget_all_kept();
+    steps().forget();
     configuration() = dropin::Configuration{};
     planner() = Planner{};
     runtime() = Runtime{};
@@ -39,8 +41,6 @@ class Interposer : public testing::Test {
     dropin::cublas::forget_device_failure();
     dropin::cublas::forget_shortages();
     dropin::cublas::forget_lessons();
-    dropin::cublas::forget_all_kept();
-    steps().forget();
     efforts().forget();
     on_native_call() = [this](const NativeCall& call) {
       const std::lock_guard lock(mutex_);
