@@ -400,7 +400,8 @@ cudaError_t CUDARTAPI cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatu
 cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
   std::swap(current, *mode);
-  std::atomic_ref(runtime().relaxed) += current == cudaStreamCaptureModeGlobal ? -1 : 1;
+  const auto count = [](cudaStreamCaptureMode one) { return one == cudaStreamCaptureModeGlobal ? 0 : 1; };
+  std::atomic_ref(runtime().relaxed) += count(current) - count(*mode);  // scopes may lie in each other
   return cudaSuccess;
 }
 cudaError_t CUDARTAPI cudaGetLastError() {
