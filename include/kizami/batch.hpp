@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Batches of matrices in the memory of a CUDA device: many products of one shape, by one plan, one after another in a
-// stream, or some small ones side by side.
+// stream, some small ones side by side, or many in each kernel.
 #pragma once
 
 #include <cstdint>

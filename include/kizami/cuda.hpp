@@ -48,7 +48,7 @@ using Stream = CUstream_st*;
 ///         of cuBLAS.
 /// @status as kizami::make_plan(); kUnsupported also where there is no device, or none that an engine runs on
 /// @units  workspace_bytes() of a batch: that of one product, of up to eight where they are small and the limit admits
-///         it, and a few hundred bytes for each; predicted_seconds(): of all
+///         it, in scheme ec of as many as 272 MiB hold, and a few hundred bytes for each; predicted_seconds(): of all
 /// @bound  scheme native: bound() is k u (complex types: 2 k u), whatever the order of cuBLAS's sums. With accuracy
 ///         bits=N it is at most 2^-N; with accuracy native it is above c(k) u for k > 256 (complex types: k > 128).
 KIZAMI_API Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -69,10 +69,12 @@ KIZAMI_API Status run(const Plan& plan, Factor<T> alpha, MatrixView<const T> a, 
 
 /// Enqueues the products of a batch: C_i <- alpha A_i B_i + beta C_i. Each has the bits that run() gives it. Where C
 /// has few tiles up to eight are computed side by side, on streams of the library between what the stream has before and
-/// after them; where the stream is captured they follow one another.
+/// after them; where the stream is captured they follow one another. In scheme ec products whose views have the same
+/// strides go through each kernel together.
 /// @shape  a, b, c: one view for each product of the plan, in host memory and read before the call returns, of matrices
 ///         in device memory. Views may name the same A or B; what is made of it (planes) is made for each product
-///         again. Scheme native: one call of cuBLAS, which wants the same strides of all views.
+///         again, but in scheme ec where all views of A, or of B, name one. Scheme native: one call of cuBLAS, which
+///         wants the same strides of all views.
 /// @alias  no C overlaps another C (not checked) or any operand (checked for operands of the same product)
 /// @status as run(), before anything is enqueued, with the number of the product. With may_sync products before the one
 ///         that is refused for its elements are done, and its C is untouched.
@@ -82,9 +84,9 @@ KIZAMI_API Status run_batched(const Plan& plan, Factor<T> alpha, std::span<const
                               std::span<const MatrixView<const T>> b, Factor<T> beta, std::span<const MatrixView<T>> c,
                               std::span<std::byte> workspace, Stream stream);
 
-/// The same with arrays of pointers in device memory, which are read when a product begins: a graph follows what they
-/// hold at each replay. A product first copies its matrices into the workspace, and C back; cuBLAS takes the arrays as
-/// they are.
+/// The same with arrays of pointers in device memory, which are read when products run: a graph follows what they hold
+/// at each replay. A product first copies its matrices into the workspace, and C back; cuBLAS and scheme ec take the
+/// arrays as they are.
 /// @range  a plan made with Batch::has_device_arrays; what the arrays hold is not checked: complex matrices begin on
 ///         the size of an element, no C overlaps another matrix
 template <class T>

@@ -168,7 +168,9 @@ void print(const GemmOptions& options, const Case& one, const Runner& runner, do
   const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
   const double predicted =
       runner.planned == nullptr || runner.has_bits_of_last ? 0 : runner.planned->predicted_seconds() * 1e3;
-  const std::string batch = options.batch == 1 ? "" : " batch=" + std::to_string(options.batch);
+  const std::size_t workspace = options.policy.workspace_limit_bytes >> 20;
+  const std::string batch = (options.batch == 1 ? "" : " batch=" + std::to_string(options.batch)) +
+                            (workspace == 0 ? "" : " workspace=" + std::to_string(workspace));
   std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-24s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", one.type,
                static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch.c_str(),
                runner.name.c_str(), ms.median, tflops, runner.error, runner.plan.c_str());

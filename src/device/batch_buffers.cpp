@@ -57,4 +57,8 @@ std::size_t device_batch_bytes(const problem::Shape& shape, const Batch& batch, 
   return bytes_with(shape, batch, product_bytes, batch_lanes(shape, batch, product_bytes, limit_bytes));
 }
 
+std::size_t device_together_bytes(const problem::Shape& shape, const Batch& batch, std::size_t together_bytes) {
+  return bytes_with(shape, batch, together_bytes, 1);
+}
+
 }  // namespace kizami::device

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The workspace of a batch of device calls: that of one product for each lane, and products that use the lanes in turn,
+// The workspace of a batch of device calls: that of one product, or of those that are computed together, for each lane, and products that use the lanes in turn,
 // side by side on as many streams; a state for each product, since what a product did is read when all are done; and
 // where the matrices are found by arrays in device memory, one more A, B and C, which the matrices of a product are copied
 // to: the kernels of a product take pointers from the host.
@@ -55,5 +55,9 @@ inline constexpr std::size_t kMostLaneBytes = std::size_t{256} << 20;  ///< of m
 /// Bytes of a workspace with as many lanes as a limit admits, which one lane may exceed.
 [[nodiscard]] std::size_t device_batch_bytes(const problem::Shape& shape, const Batch& batch, std::size_t product_bytes,
                                              std::size_t limit_bytes);
+
+/// Bytes of the workspace of a batch whose products share launches, of which so many need together_bytes.
+[[nodiscard]] std::size_t device_together_bytes(const problem::Shape& shape, const Batch& batch,
+                                                std::size_t together_bytes);
 
 }  // namespace kizami::device

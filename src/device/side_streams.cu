@@ -49,6 +49,13 @@ Status take_stream(int device, SideStream& taken) {
 
 }  // namespace
 
+int num_idle_side_streams(int device) {
+  IdleStreams& idle = idle_streams.get();
+  const std::lock_guard lock(idle.mutex);
+  const auto there = idle.by_device.find(device);
+  return there == idle.by_device.end() ? 0 : static_cast<int>(there->second.size());
+}
+
 Status SideStreams::fork(product::Queue main, int count) {
   main_ = main;
   if (count < 2) return {};

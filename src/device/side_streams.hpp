@@ -43,4 +43,7 @@ class SideStreams {
   std::vector<SideStream> streams_;
 };
 
+/// Streams of a device that calls have had and given back: as many as the call that had most.
+[[nodiscard]] int num_idle_side_streams(int device);
+
 }  // namespace kizami::device

@@ -7,18 +7,23 @@
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/cuda_status.hpp"
 #include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
+#include "base/phase_range.hpp"
 #include "base/relaxed_capture.hpp"
 #include "device/batch_buffers.hpp"
 #include "device/side_streams.hpp"
+#include "device/tell_effort.hpp"
 #include "device/writes_c.hpp"
 #include "num/scaled.hpp"
 #include "problem/problem.hpp"
+#include "schemes/ec/device_run.hpp"
+#include "schemes/ec/stage.hpp"
 #include "schemes/native/device_run.hpp"
 
 namespace kizami::exec {
@@ -36,7 +41,10 @@ namespace {
 
 [[nodiscard]] device::DeviceBatchBuffers carve(const plan::Plan& plan, std::byte* workspace) {
   const plan::Schedule& schedule = plan.schedule;
-  const int lanes = device::batch_lanes(plan.shape, schedule.batch, schedule.product_bytes, schedule.workspace_bytes);
+  const int lanes =
+      ec::ec_of(plan).products_together > 1
+          ? 1
+          : device::batch_lanes(plan.shape, schedule.batch, schedule.product_bytes, schedule.workspace_bytes);
   base::Carver carver(workspace);
   return device::carve_device_batch(carver, plan.shape, schedule.batch, schedule.product_bytes, lanes);
 }
@@ -47,6 +55,27 @@ namespace {
   const std::int64_t num_products = plan.schedule.batch.num_products;
   if (i + 1 != num_products) return {};
   return {note, states, num_products};
+}
+
+/// Products of scheme ec that share launches. @param matrices problems, or an ec::EcBatch
+/// @param is_answered false: nothing is enqueued, and each is to be run by itself
+template <class T, class Matrices>
+Status run_together(const plan::Plan& plan, const Factor<T>& alpha, const Matrices& matrices,
+                    const device::DeviceBatchBuffers& buffers, product::Queue queue, const EffortNote& note,
+                    bool& is_answered) {
+  is_answered = false;
+  if constexpr (std::is_same_v<RealOf<T>, float>) {
+    if (has_no_terms(plan, alpha) || !ec::takes_together(plan, alpha)) return {};
+    const base::PhaseRange phase(base::Phase::kGemm);
+    const device::EffortReport effort = report_of(plan, plan.schedule.batch.num_products - 1, buffers.states, note);
+    if constexpr (std::is_same_v<Matrices, ec::EcBatch<T>>) {
+      is_answered = true;
+      return ec::run_device_ec_batch(plan, matrices, buffers.lanes[0], buffers.states, queue, effort);
+    } else {
+      return ec::run_device_ec_batch(plan, matrices, buffers.lanes[0], buffers.states, queue, effort, is_answered);
+    }
+  }
+  return {};
 }
 
 /// States of products that have no terms. Every bit is set, so is_scaling_only is not 0: nothing else is read of such a
@@ -188,20 +217,27 @@ Status run_device(const plan::Plan& plan, std::span<const device::DeviceProblem<
   if (is_native && !has_no_terms(plan, problems[0].alpha))
     return native::run_device_native(plan, problems, workspace.data(), queue);
   const device::DeviceBatchBuffers buffers = is_native ? device::DeviceBatchBuffers{} : carve(plan, workspace.data());
+  bool is_answered = false;
+  KIZAMI_RETURN_IF_ERROR(run_together<T>(plan, problems[0].alpha, problems, buffers, queue, note, is_answered));
+  if (is_answered) return {};
   const auto lanes = static_cast<std::int64_t>(std::max<std::size_t>(buffers.lanes.size(), 1));
+  // One after another the last product tells what all have done; side by side there is none behind the others.
+  const bool has_last = lanes == 1;
   device::SideStreams streams;
   KIZAMI_RETURN_IF_ERROR(streams.fork(queue, static_cast<int>(lanes)));
   for (std::int64_t i = 0; i < num_products; ++i) {
     const std::int64_t lane = i % lanes;
-    // The last product tells what all have done: behind them.
-    if (i + 1 == num_products) KIZAMI_RETURN_IF_ERROR(streams.join());
     const Status status = enqueue_device(plan, problems[static_cast<std::size_t>(i)],
                                          is_native ? nullptr : buffers.lanes[static_cast<std::size_t>(lane)],
                                          is_native ? nullptr : buffers.states + i, streams.at(static_cast<int>(lane)),
-                                         report_of(plan, i, buffers.states, note));
+                                         has_last ? report_of(plan, i, buffers.states, note) : device::EffortReport{});
     if (!status.ok()) return with_number(plan, i, status);
   }
-  return {};
+  KIZAMI_RETURN_IF_ERROR(streams.join());
+  if (has_last || note.word == nullptr || plan.first().scheme == Scheme::kOzaki1)
+    return {};  // whose kernels tell nothing
+  return device::tell_effort_of_all(report_of(plan, num_products - 1, buffers.states, note), plan.shape.m, plan.shape.n,
+                                    queue);
 }
 
 template <class T>
@@ -240,6 +276,16 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
     return native::run_device_native(plan, layouts, problem.a.pointers, problem.b.pointers, problem.c.pointers,
                                      workspace.data(), queue);
   }
+  bool is_answered = false;
+  if constexpr (std::is_same_v<RealOf<T>, float>) {
+    const ec::EcBatch<T> batch{{problem.alpha, problem.a.layout, problem.b.layout, problem.beta, problem.c.layout},
+                               num_products,
+                               problem.a.pointers,
+                               problem.b.pointers,
+                               problem.c.pointers};
+    KIZAMI_RETURN_IF_ERROR(run_together<T>(plan, problem.alpha, batch, buffers, queue, note, is_answered));
+  }
+  if (is_answered) return {};
   const dim3 all = copy_grid(std::max({shape.m, shape.n, shape.k}), 3);
   const dim3 one = copy_grid(std::max(shape.m, shape.n), 1);
   for (std::int64_t i = 0; i < num_products; ++i) {

@@ -71,44 +71,56 @@ int levels_of(std::int64_t num_terms) {
   return num_chains == 0 ? 0 : std::bit_width(static_cast<std::uint64_t>(num_chains - 1));
 }
 
-template <class T, Fp64Summation kSummation, class Shape>
-Status launch(const DeviceCall<T>& call, const base::DeviceLimits& limits, int num_levels, int num_sms,
-              product::Queue queue) {
-  const auto kernel = answer_exceptions_sm90<T, kSummation, Shape>;
+/// Calls launch<summation, shape of tiles>(limits of the device, levels): the tiles for a call by a kernel that has
+/// `kernel_bytes` of shared memory beside theirs.
+template <class T, class Launch>
+Status launch_with_tiles(const DeviceCall<T>& call, int kernel_bytes, int num_sms, const Launch& launch) {
+  if (call.c.rows == 0 || call.c.cols == 0) return {};
+  base::DeviceLimits limits;
+  KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
+  if (call.summation == Fp64Summation::kCompensated)
+    return launch.template operator()<Fp64Summation::kCompensated, CompensatedTile>(limits, 0);
+  const int num_levels = levels_of(call.a.num_terms());
+  const int most_bytes = limits.shared_bytes - kernel_bytes;
+  const std::int64_t num_large_tiles = base::ceil_div(call.c.rows, LargeTile::kTileRows) *
+                                       base::ceil_div(call.c.cols * problem::kTerms<T>, LargeTile::kTileCols);
+  if (num_levels <= kLargeTileLevels && LargeTile::bytes(num_levels) <= most_bytes && num_large_tiles >= num_sms)
+    return launch.template operator()<Fp64Summation::kPairwise, LargeTile>(limits, num_levels);
+  if (DeepTile::bytes(num_levels) <= most_bytes)
+    return launch.template operator()<Fp64Summation::kPairwise, DeepTile>(limits, num_levels);
+  if (NarrowTile::bytes(num_levels) <= most_bytes)
+    return launch.template operator()<Fp64Summation::kPairwise, NarrowTile>(limits, num_levels);
+  return {StatusCode::kUnsupported, "k = " + std::to_string(call.a.length) +
+                                        " has too many chains of FP64 sums for the " +
+                                        std::to_string(limits.shared_bytes) + " bytes of shared memory of a block"};
+}
+
+/// Launches a kernel of the rung on its argument. @param kernel_bytes shared memory of a block beside that of its tiles
+template <class Shape, class Argument>
+Status launch(const char* what, void (*kernel)(Argument, int), const Argument& argument,
+              const base::DeviceLimits& limits, int kernel_bytes, int num_levels, int num_sms, product::Queue queue) {
   const int levels = std::max(num_levels, 1);  // the epilogue works in the first
   const int bytes = Shape::bytes(levels);
   const int of_multiprocessor = limits.shared_bytes + kReservedBytes;
-  const int blocks = std::clamp(of_multiprocessor / (bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
+  const int blocks =
+      std::clamp(of_multiprocessor / (bytes + kernel_bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
   // Always the same number: calls of other threads that need more or less do not disturb.
-  KIZAMI_RETURN_IF_ERROR(
-      base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limits.shared_bytes),
-                        "shared memory of the FP64 rung"));
-  return base::launch_overlapped("the FP64 rung", kernel, blocks, kThreads, static_cast<std::size_t>(bytes), queue,
-                                 call, levels);
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limits.shared_bytes - kernel_bytes),
+      "shared memory of the FP64 rung"));
+  return base::launch_overlapped(what, kernel, blocks, kThreads, static_cast<std::size_t>(bytes), queue, argument,
+                                 levels);
 }
 
 }  // namespace
 
 template <class T>
 Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
-  if (call.c.rows == 0 || call.c.cols == 0) return {};
-  base::DeviceLimits limits;
-  KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
-  if (call.summation == Fp64Summation::kCompensated)
-    return launch<T, Fp64Summation::kCompensated, CompensatedTile>(call, limits, 0, num_sms, queue);
-  const int num_levels = levels_of(call.a.num_terms());
-  const std::int64_t num_large_tiles = base::ceil_div(call.c.rows, LargeTile::kTileRows) *
-                                       base::ceil_div(call.c.cols * problem::kTerms<T>, LargeTile::kTileCols);
-  if (num_levels <= kLargeTileLevels && LargeTile::bytes(num_levels) <= limits.shared_bytes &&
-      num_large_tiles >= num_sms)
-    return launch<T, Fp64Summation::kPairwise, LargeTile>(call, limits, num_levels, num_sms, queue);
-  if (DeepTile::bytes(num_levels) <= limits.shared_bytes)
-    return launch<T, Fp64Summation::kPairwise, DeepTile>(call, limits, num_levels, num_sms, queue);
-  if (NarrowTile::bytes(num_levels) <= limits.shared_bytes)
-    return launch<T, Fp64Summation::kPairwise, NarrowTile>(call, limits, num_levels, num_sms, queue);
-  return {StatusCode::kUnsupported, "k = " + std::to_string(call.a.length) +
-                                        " has too many chains of FP64 sums for the " +
-                                        std::to_string(limits.shared_bytes) + " bytes of shared memory of a block"};
+  return launch_with_tiles(
+      call, 0, num_sms, [&]<Fp64Summation kSummation, class Shape>(const base::DeviceLimits& limits, int num_levels) {
+        return launch<Shape>("the FP64 rung", answer_exceptions_sm90<T, kSummation, Shape>, call, limits, 0, num_levels,
+                             num_sms, queue);
+      });
 }
 
 template <class T>

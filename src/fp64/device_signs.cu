@@ -6,7 +6,7 @@
 
 #include "base/overlapped_launch.hpp"
 #include "device/effort_word.cuh"
-#include "fp64/device.hpp"
+#include "fp64/device_calls.hpp"
 #include "fp64/device_pair.cuh"
 #include "num/long_accumulator.hpp"
 
@@ -57,15 +57,9 @@ __device__ int exact_sign(const DeviceCall<T>& call, std::int64_t i, std::int64_
   return __shfl_sync(kAllLanes, sign, 0);
 }
 
+/// All elements of a call, by the warps of the grid.
 template <class T>
-__global__ void __launch_bounds__(kSignThreads, kSignBlocksPerSm)
-    answer_signs_smxx(const __grid_constant__ DeviceCall<T> call) {
-  __shared__ SignShared shared;
-  base::follow_previous_kernel();
-  if (call.state->takes_signs == 0) return;
-  if (call.effort.note.word != nullptr && blockIdx.x == 0 && threadIdx.x < kWarpSize)
-    device::tell_effort(call.effort, call.c.rows, call.c.cols);
-  std::int64_t* const digits = shared.digits[threadIdx.x / kWarpSize];
+__device__ void answer_all_signs(const DeviceCall<T>& call, std::int64_t* digits) {
   const std::int64_t num_pairs = call.c.rows * call.c.cols;
   for (std::int64_t pair = warp_index(); pair < num_pairs; pair += num_warps()) {
     const std::int64_t i = pair % call.c.rows;
@@ -90,7 +84,41 @@ __global__ void __launch_bounds__(kSignThreads, kSignBlocksPerSm)
   }
 }
 
+/// Whether a call, or all of a batch, whose alpha is one, are answered by their signs; their first warp says so.
+template <class T>
+[[nodiscard]] __device__ bool takes_signs(const DeviceCall<T>& call) {
+  if (call.state->takes_signs == 0) return false;
+  if (call.effort.note.word != nullptr && blockIdx.x == 0 && threadIdx.x < kWarpSize)
+    device::tell_effort(call.effort, call.c.rows, call.c.cols);
+  return true;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kSignThreads, kSignBlocksPerSm)
+    answer_signs_smxx(const __grid_constant__ DeviceCall<T> call) {
+  __shared__ SignShared shared;
+  base::follow_previous_kernel();
+  if (takes_signs(call)) answer_all_signs(call, shared.digits[threadIdx.x / kWarpSize]);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kSignThreads, kSignBlocksPerSm)
+    answer_signs_of_all_smxx(const __grid_constant__ DeviceCalls<T> calls) {
+  __shared__ SignShared shared;
+  base::follow_previous_kernel();
+  if (!takes_signs(calls.first)) return;
+  for (std::int64_t i = 0; i < calls.num_calls; ++i)
+    answer_all_signs(calls.at(i), shared.digits[threadIdx.x / kWarpSize]);
+}
+
 }  // namespace
+
+template <class T>
+Status answer_signs_of_all(const DeviceCalls<T>& calls, int num_sms, product::Queue queue) {
+  if (calls.first.c.rows == 0 || calls.first.c.cols == 0) return {};
+  return base::launch_overlapped("the signs of exact sums of a batch", answer_signs_of_all_smxx<T>,
+                                 kSignBlocksPerSm * num_sms, kSignThreads, 0, queue, calls);
+}
 
 template <class T>
 Status answer_signs(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
@@ -103,5 +131,7 @@ template Status answer_signs<float>(const DeviceCall<float>&, int, product::Queu
 template Status answer_signs<double>(const DeviceCall<double>&, int, product::Queue);
 template Status answer_signs<std::complex<float>>(const DeviceCall<std::complex<float>>&, int, product::Queue);
 template Status answer_signs<std::complex<double>>(const DeviceCall<std::complex<double>>&, int, product::Queue);
+template Status answer_signs_of_all<float>(const DeviceCalls<float>&, int, product::Queue);
+template Status answer_signs_of_all<std::complex<float>>(const DeviceCalls<std::complex<float>>&, int, product::Queue);
 
 }  // namespace kizami::fp64

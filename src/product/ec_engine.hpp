@@ -26,17 +26,23 @@ struct EcOperand {
   problem::Lines<float> lines;
 };
 
-/// Another split that the same planes may hold.
+/// Another split of the operands, whose planes may lie where those of the first do. Of one product both splits have the
+/// same scales.
 struct EcSecondSplit {
   EcFormat format = EcFormat::kTf32;
-  std::int64_t a_row_stride = 0;  ///< bytes
-  std::int64_t b_row_stride = 0;
+  EcPlanes a;
+  EcPlanes b;
 };
+
+/// Products of one launch: a.planes.product_stride and its like lead from one to the next.
+inline constexpr std::int64_t kMostEcProducts = 1024;
 
 /// @shape  a.lines: m x k (rows of op(A)); b.lines: n x k (columns of op(B)); c: element (i, j) at
 ///         c + i * c_row_stride + j * c_col_stride. Complex C: lines 2i and 2i + 1 of A make the real and imaginary
-///         parts of row i, at c + i * c_row_stride + j * c_col_stride and after it
-/// @range  1 <= m, n, k < 2^30; k the same for both; complex C: m even, no elements of A or B
+///         parts of row i, at c + i * c_row_stride + j * c_col_stride and after it. Product p of a batch: in place of
+///         c its c_array[p], or c + p * c_product_stride
+/// @range  1 <= m, n, k < 2^30; k the same for both; complex C: m even, no elements of A or B; 1 <= num_products <=
+///         kMostEcProducts; batches: takes_ec_batches(), no elements of A or B
 struct EcProduct {
   EcFormat format = EcFormat::kF16;
   EcOperand a;
@@ -46,20 +52,28 @@ struct EcProduct {
   float* c = nullptr;
   std::int64_t c_col_stride = 0;
   std::int64_t c_row_stride = 1;
+  std::int64_t c_product_stride = 0;  ///< FP32 numbers
+  float* const* c_array = nullptr;    ///< [num_products] in device memory, or null
+  std::int32_t num_products = 1;
   bool is_complex = false;
   Factor<std::complex<float>> complex_alpha = std::complex<float>(1.0F);  ///< complex C: in place of alpha
   Factor<std::complex<float>> complex_beta;
   std::optional<EcSecondSplit> second;
   /// Device memory, written by earlier kernels of the queue. 0: the planes are of `format`; 1: of `second`; another
-  /// number: nothing is done. Null: 0.
+  /// number: nothing is done. Null: 0. Of product p: decision[p * decision_stride].
   const std::int32_t* decision = nullptr;
+  std::int64_t decision_stride = 0;
+
+  /// Also of one product that an array finds.
+  [[nodiscard]] bool is_batch() const { return num_products > 1 || c_array != nullptr; }
 };
 
 class EcEngine {
  public:
   virtual ~EcEngine() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// Accepts or refuses extents and arithmetic with a reason; strides are not looked at. Pure.
+  /// Accepts or refuses extents and arithmetic with a reason; strides are not looked at. Seconds are those of all
+  /// num_products. Pure.
   [[nodiscard]] virtual std::variant<Offer, Refusal> query(const FloatProductDesc& desc,
                                                            const DeviceFacts& facts) const = 0;
   /// Enqueues the product. beta = 0 does not read C; alpha = 0 gives beta C, and reads nothing of A and B. Elements in

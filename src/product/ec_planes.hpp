@@ -37,13 +37,16 @@ inline constexpr std::int64_t kEcBlockBytes = 128;
 /// numbers do not round up to infinity. TF32: products stay below 2^92 and sums of 2^34 of them below 2^126.
 [[nodiscard]] constexpr int ec_top_exponent(EcFormat format) { return format == EcFormat::kF16 ? 14 : 45; }
 
-/// A split operand in device memory.
-/// @shape  line i: ec_line_bytes() bytes at data + i * row_stride, zeros beyond its length; scales: [num_lines]
-/// @range  data begins on 128 bytes, scales on 8; row_stride a multiple of 128
+/// A split operand in device memory, of all products of a batch.
+/// @shape  line i of product p: ec_line_bytes() bytes at data + p * product_stride + i * row_stride, zeros beyond its
+///         length; its scale: scales[p * scales_stride + i]
+/// @range  data begins on 128 bytes, scales on 8; row_stride and product_stride multiples of 128, scales_stride even
 struct EcPlanes {
   const std::int8_t* data = nullptr;
   std::int64_t row_stride = 0;           ///< bytes
   const std::int32_t* scales = nullptr;  ///< x 2^scale is what hi + lo holds; num::kSkipLine for lines with NaN or Inf
+  std::int64_t product_stride = 0;       ///< bytes; 0: all products have this operand
+  std::int64_t scales_stride = 0;
 };
 
 /// What some lines of both operands are not (num::EcLineFlag), and how many of them have NaN or Inf.
@@ -99,6 +102,9 @@ inline constexpr std::int64_t kEcSmallC = std::int64_t{15} << 20;
   if (m <= kTinyC / n && k <= 8192) return EcPromotion::kShortest;
   return k <= 1024 || m <= kEcSmallC / n ? EcPromotion::kShort : EcPromotion::kLong;
 }
+
+/// Whether products of a batch share launches: not where they are so large that each fills the device.
+[[nodiscard]] constexpr bool takes_ec_batches(EcPromotion promotion) { return promotion != EcPromotion::kLong; }
 
 /// The arithmetic of these products, without extents. Both small products by turns, then the large one, over 128 bytes
 /// of each plane: a short promotion is one such interval, a long one two, the shortest half a one. A form that has the

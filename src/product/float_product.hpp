@@ -76,6 +76,7 @@ struct FloatProductDesc {
   std::int64_t b_row_stride = 0;
   std::int64_t b_plane_stride = 0;
   std::int64_t c_col_stride = 0;
+  std::int64_t num_products = 1;  ///< of these extents in one launch; scheme ec
 };
 
 struct FloatPointers {

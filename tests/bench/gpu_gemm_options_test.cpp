@@ -40,13 +40,14 @@ TEST(GpuGemmOptions, OperandsOfBatchesAreNotPrepared) {
 
 TEST(GpuGemmOptions, AreWhatTheyWere) {
   GemmOptions options;
-  EXPECT_EQ(parse(options, {"--type",      "sdcz",      "--n",    "512",         "--shape",
-                            "64x32x16",    "--engine",  "ec",     "--engine",    "ozaki1/7/truncated/grouped/cublaslt",
-                            "--engine",    "auto",      "--op",   "nt",          "--batch",
-                            "3",           "--repeats", "5",      "--sustained", "0.5",
-                            "--commit",    "abc",       "--bits", "30",          "--no-check",
-                            "--no-native", "--may-sync"}),
-            0);
+  EXPECT_EQ(
+      parse(options, {"--type",      "sdcz",       "--n",         "512",         "--shape",
+                      "64x32x16",    "--engine",   "ec",          "--engine",    "ozaki1/7/truncated/grouped/cublaslt",
+                      "--engine",    "auto",       "--op",        "nt",          "--batch",
+                      "3",           "--repeats",  "5",           "--sustained", "0.5",
+                      "--commit",    "abc",        "--bits",      "30",          "--no-check",
+                      "--no-native", "--may-sync", "--workspace", "64"}),
+      0);
   EXPECT_EQ(std::string(options.types.begin(), options.types.end()), "sdcz");
   EXPECT_EQ(options.shapes, (std::vector<bench::Shape>{{512, 512, 512}, {64, 32, 16}}));
   ASSERT_EQ(options.ways.size(), 3U);
@@ -65,6 +66,7 @@ TEST(GpuGemmOptions, AreWhatTheyWere) {
   EXPECT_FALSE(options.checks);
   EXPECT_FALSE(options.has_native);
   EXPECT_TRUE(options.policy.may_sync);
+  EXPECT_EQ(options.policy.workspace_limit_bytes, std::size_t{64} << 20);
 }
 
 TEST(GpuGemmOptions, TheVendorsOwnEmulationIsAWay) {

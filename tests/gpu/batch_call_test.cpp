@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "device/batch_buffers.hpp"
+#include "device/side_streams.hpp"
 #include "device/state.hpp"
 #include "gpu/batch_case.hpp"
 #include "gpu/device_case.hpp"
+#include "plan/plan.hpp"
+#include "schemes/ec/stage.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -357,8 +360,10 @@ TEST_F(Batches, OfVeryManyTinyProducts) {
     const Result<Plan> one = cuda::make_plan(Scalar::kF32, all.m, all.n, all.k, way.policy);
     const Result<Plan> many = cuda::make_plan(Scalar::kF32, all.m, all.n, all.k, way.policy, {kProducts, false});
     ASSERT_TRUE(one.ok() && many.ok());
+    const std::int64_t at_once =
+        std::max<std::int64_t>(device::kMostBatchLanes, ec::ec_of(many.value().impl()).products_together);
     EXPECT_LE(many.value().workspace_bytes(),
-              device::kMostBatchLanes * (one.value().workspace_bytes() + device::kWorkspaceAlignment) +
+              static_cast<std::size_t>(at_once) * (one.value().workspace_bytes() + device::kWorkspaceAlignment) +
                   kProducts * sizeof(device::DeviceState) + 64);
   }
 }
@@ -428,6 +433,26 @@ TEST_F(Batches, AreRefusedWithoutTouchingC) {
          "elements of a 30 x 30 matrix must not overlap");
   std::vector<Outcome> outcomes(3);
   EXPECT_EQ(cuda::read_outcomes(plan.value(), memory, nullptr, outcomes).code(), StatusCode::kInvalidArgument);
+}
+
+/// No call of this process has more streams than the batch that had most.
+TEST_F(Batches, HaveAStreamForEachLane) {
+  const Way way = ozaki2_way(EngineName::kHopper);
+  for (const std::int64_t num_products : {1, 3, 9}) {
+    const Layouts l = layouts_of(Layout::kColMajor, Op::kNone, Op::kNone, 100, 90, 80, num_products, 1, 1, 1);
+    const Result<Plan> plan = cuda::make_plan(Scalar::kF64, l.m, l.n, l.k, way.policy, {num_products, false});
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    const plan::Plan& planned = plan.value().impl();
+    const int lanes = device::batch_lanes(planned.shape, planned.schedule.batch, planned.schedule.product_bytes,
+                                          planned.schedule.workspace_bytes);
+    EXPECT_EQ(lanes, std::min<std::int64_t>(num_products, device::kMostBatchLanes));
+    const BatchOperands<double> host(l, 6);
+    const DeviceBatch<double> x(host);
+    const int before = device::num_idle_side_streams(planned.schedule.facts.device);
+    ASSERT_TRUE(strided<double>(x, 1.0, 0.0, way.policy, nullptr).ok());
+    expect_same(written(x, host, way.name), one_by_one<double>(host, 1.0, 0.0, way.policy).c, way.name);
+    EXPECT_EQ(device::num_idle_side_streams(planned.schedule.facts.device), std::max(before, lanes == 1 ? 0 : lanes));
+  }
 }
 
 TEST_F(Batches, WaitWhereTheyMayAndNameTheProductThatIsRefused) {

@@ -52,6 +52,31 @@ Status enqueue(const Case& c, const Plan& plan, const DeviceOperands<T>& x, cons
   return cuda::run<T>(plan, p.alpha, p.a, p.b, p.beta, p.c, {workspace.data(), workspace.size()}, stream);
 }
 
+/// Kernels that `call(stream)` enqueues, which is captured and not run.
+template <class Call>
+[[nodiscard]] std::size_t captured_kernels(const Call& call) {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
+  const Status status = call(stream);
+  EXPECT_TRUE(status.ok()) << status.reason();
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream, &graph), "end of capture");
+  std::size_t count = 0;
+  check(cudaGraphGetNodes(graph, nullptr, &count), "nodes");
+  std::vector<cudaGraphNode_t> nodes(count);
+  check(cudaGraphGetNodes(graph, nodes.data(), &count), "nodes");
+  std::size_t kernels = 0;
+  for (cudaGraphNode_t node : nodes) {
+    cudaGraphNodeType type{};
+    check(cudaGraphNodeGetType(node, &type), "a node");
+    kernels += type == cudaGraphNodeTypeKernel ? 1 : 0;
+  }
+  check(cudaGraphDestroy(graph), "graph");
+  check(cudaStreamDestroy(stream), "stream");
+  return kernels;
+}
+
 /// What a test makes of the operands of a case before the call.
 template <class T>
 using Change = std::function<void(check::Operands<T>&)>;

@@ -126,6 +126,7 @@ TEST_F(EffortOfCalls, IsWhatOutcomesSay) {
     all_types(1, std::min(phi, 6.0), Scheme::kOzaki2);
     all_types(1, std::min(phi, 6.0), Scheme::kEc);
     all_types(3, std::min(phi, 6.0), Scheme::kOzaki2);
+    all_types(3, std::min(phi, 6.0), Scheme::kEc);
     effort_of<double>(1, phi, Scheme::kOzaki2, ++number);
   }
   all_types(70, 2.0, Scheme::kOzaki2);  // more products than lanes

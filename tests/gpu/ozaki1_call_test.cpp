@@ -92,7 +92,6 @@ TEST_F(Ozaki1Call, InBlocksOfLinesByStreams) {
   }
 }
 
-/// Kernels of a captured call.
 std::size_t count_kernels(const std::string& line, EngineName engine) {
   Case c = sliced_case(line);
   c.policy.engine = engine;
@@ -100,26 +99,8 @@ std::size_t count_kernels(const std::string& line, EngineName engine) {
   const DeviceOperands<double> x(host);
   const Plan plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy).value();
   const DeviceArray<std::byte> workspace(plan.workspace_bytes());
-  cudaStream_t stream = nullptr;
-  gpu_test::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
-  gpu_test::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
-  const Status status = enqueue<double>(c, plan, x, workspace, 1.0, 0.0, stream);
-  EXPECT_TRUE(status.ok()) << status.reason();
-  cudaGraph_t graph = nullptr;
-  gpu_test::check(cudaStreamEndCapture(stream, &graph), "end of capture");
-  std::size_t count = 0;
-  gpu_test::check(cudaGraphGetNodes(graph, nullptr, &count), "nodes");
-  std::vector<cudaGraphNode_t> nodes(count);
-  gpu_test::check(cudaGraphGetNodes(graph, nodes.data(), &count), "nodes");
-  std::size_t kernels = 0;
-  for (cudaGraphNode_t node : nodes) {
-    cudaGraphNodeType type{};
-    gpu_test::check(cudaGraphNodeGetType(node, &type), "a node");
-    kernels += type == cudaGraphNodeTypeKernel ? 1 : 0;
-  }
-  gpu_test::check(cudaGraphDestroy(graph), "graph");
-  gpu_test::check(cudaStreamDestroy(stream), "stream");
-  return kernels;
+  return captured_kernels(
+      [&](cuda::Stream stream) { return enqueue<double>(c, plan, x, workspace, 1.0, 0.0, stream); });
 }
 
 // Sums are the same bits, so launches tell the ways apart: of 28 products, the library makes each in one, and in 7 those

@@ -79,6 +79,9 @@ void add_options(Program& program, GemmOptions& options) {
   program.add_option_function<int>(
       "--bits", [&options](int bits) { options.policy.accuracy = kizami::Accuracy::at_bits(bits); },
       "accuracy; without it native");
+  program.add_option_function<std::size_t>(
+      "--workspace", [&options](std::size_t mib) { options.policy.workspace_limit_bytes = mib << 20; },
+      "MiB that a call may have; without it as many as it would like");
   program.add_flag("--may-sync", options.policy.may_sync, "lets a call wait for the device");
   program.add_flag("--portable", options.is_portable,
                    "calls go as on a device of compute capability 8.0 with these multiprocessors");

@@ -40,9 +40,10 @@ using product::EcOperand;
 using product::EcProduct;
 using product::EcSecondSplit;
 
-/// Predicted seconds of a form on `num_sms` multiprocessors (0: those of an H200), launch included, split not.
+/// Predicted seconds of a form on `num_sms` multiprocessors (0: those of an H200), launch included, split not; of
+/// num_products in one launch.
 [[nodiscard]] double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, product::EcFormat format,
-                                          const EcFormTraits& traits, int num_sms);
+                                          const EcFormTraits& traits, int num_sms, std::int64_t num_products = 1);
 /// The form that is predicted to be fastest, among those that sum as well as native SGEMM does there.
 [[nodiscard]] EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, product::EcFormat format, int num_sms);
 

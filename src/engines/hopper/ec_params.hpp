@@ -13,7 +13,7 @@ namespace kizami::engines::hopper {
 
 /// What differs between the splits that planes may hold.
 struct EcSplitParams {
-  TensorMapBits a_map;
+  TensorMapBits a_map;  ///< {bytes of k, line, product}
   TensorMapBits b_map;
   std::int32_t num_k_blocks;      ///< of one plane; a multiple of the stages of one promotion
   std::int32_t block_promotions;  ///< block_promotions(), read where has_block_sums()
@@ -21,6 +21,8 @@ struct EcSplitParams {
 };
 
 struct EcParams : TileWalk {  // maps and num_k_blocks are in `splits`
+  static constexpr bool kIsBatch = false;
+  static constexpr auto kNumTiles = &TileOrder::tiles_per_plane;
   EcSplitParams splits[2];
   const std::int32_t* decision;  ///< null, or where the index into `splits` is
   std::int32_t num_splits;
@@ -38,7 +40,21 @@ struct EcParams : TileWalk {  // maps and num_k_blocks are in `splits`
   std::int32_t is_complex;
   std::int32_t has_aligned_c;  ///< columns of C are contiguous, and begin on 16 bytes
 };
-static_assert(sizeof(EcParams) <= 4096, "the limit of kernel parameters");
+
+/// The products of a batch: a plane of the walk is a product, and what EcParams points at is the first one's. Its
+/// has_aligned_c: columns of a C begin on 16 bytes where the C does.
+struct EcBatchParams : EcParams {
+  std::int32_t num_products;
+  std::uint32_t num_tiles;  ///< of clusters, of all products
+  std::int64_t decision_stride;
+  std::int64_t c_product_stride;
+  float* const* c_array;  ///< of each product, or null
+  std::int64_t a_scales_stride;
+  std::int64_t b_scales_stride;
+  const std::int32_t* second_a_scales;  ///< of splits[1]
+  const std::int32_t* second_b_scales;
+};
+static_assert(sizeof(EcBatchParams) <= 4096, "the limit of kernel parameters");
 
 /// A compiled kernel, as cudaLaunchKernelExC takes it.
 struct EcKernel {
@@ -49,6 +65,9 @@ struct EcKernel {
 /// Each in a unit of its own, for the time that they take to compile.
 template <EcForm form, product::EcPromotion promotion>
 [[nodiscard]] EcKernel ec_kernel();
+/// Of a batch. @range product::takes_ec_batches(promotion)
+template <EcForm form, product::EcPromotion promotion>
+[[nodiscard]] EcKernel ec_batch_kernel();
 
 /// Stages of 128 bytes of k that are summed inside the tensor core.
 [[nodiscard]] constexpr int stages_of(product::EcPromotion promotion) { return product::ec_promoted_blocks(promotion); }

@@ -23,6 +23,7 @@ namespace kizami::engines {
 namespace {
 
 using base::ceil_div;
+using hopper::EcBatchParams;
 using hopper::EcKernel;
 using hopper::EcParams;
 using product::EcFormat;
@@ -34,19 +35,30 @@ constexpr std::array<EcFormTraits, kNumEcForms> kForms = {{
     {"split_inner_128x64", EcForm::kSplitInner128x64, 128, 64, 2},
 }};
 
-template <EcForm form>
-[[nodiscard]] std::array<EcKernel, product::kNumEcPromotions> kernels_of() {
-  return {hopper::ec_kernel<form, EcPromotion::kShortest>(), hopper::ec_kernel<form, EcPromotion::kShort>(),
-          hopper::ec_kernel<form, EcPromotion::kLong>()};
+/// Of one product, or of a batch, which not all promotions take.
+template <EcForm form, EcPromotion promotion>
+[[nodiscard]] EcKernel kernel_of(bool is_batch) {
+  if (!is_batch) return hopper::ec_kernel<form, promotion>();
+  if constexpr (product::takes_ec_batches(promotion)) return hopper::ec_batch_kernel<form, promotion>();
+  return {};
 }
-const EcKernel& kernel_of(EcForm form, EcPromotion promotion) {
+template <EcForm form>
+[[nodiscard]] std::array<EcKernel, product::kNumEcPromotions> kernels_of(bool is_batch) {
+  return {kernel_of<form, EcPromotion::kShortest>(is_batch), kernel_of<form, EcPromotion::kShort>(is_batch),
+          kernel_of<form, EcPromotion::kLong>(is_batch)};
+}
+const EcKernel& kernel_of(EcForm form, EcPromotion promotion, bool is_batch) {
   using Kernels = std::array<std::array<EcKernel, product::kNumEcPromotions>, kNumEcForms>;
-  static constinit base::MadeOnce<Kernels> kernels;
-  const Kernels& made = kernels.get([] {
-    return Kernels{kernels_of<EcForm::kCooperative192x128>(), kernels_of<EcForm::kCooperative128x128>(),
-                   kernels_of<EcForm::kSplitInner128x64>()};
+  static constinit base::MadeOnce<std::array<Kernels, 2>> kernels;
+  const std::array<Kernels, 2>& made = kernels.get([] {
+    const auto of = [](bool of_batch) {
+      return Kernels{kernels_of<EcForm::kCooperative192x128>(of_batch),
+                     kernels_of<EcForm::kCooperative128x128>(of_batch),
+                     kernels_of<EcForm::kSplitInner128x64>(of_batch)};
+    };
+    return std::array{of(false), of(true)};
   });
-  return made[static_cast<std::size_t>(form)][static_cast<std::size_t>(promotion)];
+  return made[is_batch ? 1 : 0][static_cast<std::size_t>(form)][static_cast<std::size_t>(promotion)];
 }
 
 // ---- checks ----
@@ -68,35 +80,65 @@ std::optional<std::string> why_refused_extents(std::int64_t m, std::int64_t n, s
          " make too many tiles, must be below 2^30 of 128 x 64";
 }
 
-std::optional<std::string> why_refused(const EcOperand& operand, EcFormat format, std::int64_t row_stride,
-                                       const std::string& name) {
-  const product::EcPlanes& planes = operand.planes;
+std::optional<std::string> why_refused(const product::EcPlanes& planes, EcFormat format, std::int64_t length,
+                                       std::int64_t num_products, const std::string& name) {
   if (planes.data == nullptr || planes.scales == nullptr) return "the planes or scales of " + name + " are null";
   if (reinterpret_cast<std::uintptr_t>(planes.data) % product::kEcBlockBytes != 0)
     return "the planes of " + name + " do not begin on 128 bytes";
   if (reinterpret_cast<std::uintptr_t>(planes.scales) % 8 != 0)
     return "the scales of " + name + " do not begin on 8 bytes";
-  const std::int64_t least = product::ec_line_bytes(format, operand.lines.length);
-  if (row_stride < least || row_stride % product::kEcBlockBytes != 0 || row_stride >= kMapStrideLimit) {
-    return detail::wrong((name + ".planes.row_stride").c_str(), row_stride,
+  const std::int64_t least = product::ec_line_bytes(format, length);
+  if (planes.row_stride < least || planes.row_stride % product::kEcBlockBytes != 0 ||
+      planes.row_stride >= kMapStrideLimit) {
+    return detail::wrong((name + ".planes.row_stride").c_str(), planes.row_stride,
                          "a multiple of 128, at least " + std::to_string(least) + " and below 2^40");
   }
+  if (num_products == 1) return std::nullopt;
+  if (planes.product_stride < 0 || planes.product_stride % product::kEcBlockBytes != 0 ||
+      planes.product_stride >= kMapStrideLimit) {
+    return detail::wrong((name + ".planes.product_stride").c_str(), planes.product_stride,
+                         "a multiple of 128, at least 0 and below 2^40");
+  }
+  if (planes.scales_stride < 0 || planes.scales_stride % 2 != 0)
+    return detail::wrong((name + ".planes.scales_stride").c_str(), planes.scales_stride, "even and at least 0");
   return std::nullopt;
 }
 
-std::optional<std::string> why_refused(const EcProduct& p) {
+std::optional<std::string> why_refused_batch(const EcProduct& p, EcPromotion promotion) {
+  if (p.num_products < 1 || p.num_products > product::kMostEcProducts) {
+    return detail::wrong("num_products", p.num_products,
+                         "at least 1 and at most " + std::to_string(product::kMostEcProducts));
+  }
+  if (!p.is_batch()) return std::nullopt;
+  if (!product::takes_ec_batches(promotion)) return "products of the longest promotion are no batch";
+  if (p.a.lines.data != nullptr || p.b.lines.data != nullptr) return "a batch has no elements of A or B";
+  if (ceil_div(p.a.lines.num_lines, 128) * ceil_div(p.b.lines.num_lines, 64) < kSizeLimit / p.num_products)
+    return std::nullopt;
+  return "m = " + std::to_string(p.a.lines.num_lines) + " and n = " + std::to_string(p.b.lines.num_lines) + " of " +
+         std::to_string(p.num_products) + " products make too many tiles, must be below 2^30 of 128 x 64";
+}
+
+std::optional<std::string> why_refused(const EcProduct& p, EcPromotion promotion) {
   if (auto reason = why_refused_extents(p.a.lines.num_lines, p.b.lines.num_lines, p.a.lines.length)) return reason;
   if (p.b.lines.length != p.a.lines.length) {
     return detail::wrong("length of the lines of b", p.b.lines.length,
                          "that of a, " + std::to_string(p.a.lines.length));
   }
-  if (auto reason = why_refused(p.a, p.format, p.a.planes.row_stride, "a")) return reason;
-  if (auto reason = why_refused(p.b, p.format, p.b.planes.row_stride, "b")) return reason;
+  if (auto reason = why_refused_batch(p, promotion)) return reason;
+  const auto why_refused_planes = [&](const product::EcPlanes& planes, EcFormat format, const char* name) {
+    return why_refused(planes, format, p.a.lines.length, p.num_products, name);
+  };
+  if (auto reason = why_refused_planes(p.a.planes, p.format, "a")) return reason;
+  if (auto reason = why_refused_planes(p.b.planes, p.format, "b")) return reason;
   if (p.second.has_value()) {
-    if (auto reason = why_refused(p.a, p.second->format, p.second->a_row_stride, "a")) return reason;
-    if (auto reason = why_refused(p.b, p.second->format, p.second->b_row_stride, "b")) return reason;
+    if (auto reason = why_refused_planes(p.second->a, p.second->format, "a")) return reason;
+    if (auto reason = why_refused_planes(p.second->b, p.second->format, "b")) return reason;
+    if (p.second->a.scales_stride != p.a.planes.scales_stride || p.second->b.scales_stride != p.b.planes.scales_stride)
+      return "the scales of both splits are not as far from one product to the next";
+    if (!p.is_batch() && (p.second->a.scales != p.a.planes.scales || p.second->b.scales != p.b.planes.scales))
+      return "the splits of one product have not the same scales";
   }
-  if (p.c == nullptr) return "c is null";
+  if (p.c == nullptr && p.c_array == nullptr) return "c is null";
   if (p.b.lines.num_lines > 1 && p.c_row_stride == 1 && !p.is_complex && p.c_col_stride < p.a.lines.num_lines) {
     return detail::wrong("c_col_stride", p.c_col_stride, "at least m = " + std::to_string(p.a.lines.num_lines));
   }
@@ -112,14 +154,16 @@ std::optional<std::string> why_refused(const EcProduct& p) {
 
 // ---- the launch ----
 
-hopper::MapLines lines_of(const char* name, const EcOperand& operand, EcFormat format, std::int64_t row_stride) {
+/// Products are the planes of a map, of which there is one where they share the operand.
+hopper::MapLines lines_of(const char* name, const EcOperand& operand, const product::EcPlanes& planes, EcFormat format,
+                          std::int64_t num_products) {
   return {name,
-          operand.planes.data,
+          planes.data,
           operand.lines.num_lines,
           product::ec_line_bytes(format, operand.lines.length),
-          row_stride,
-          row_stride,
-          1};
+          planes.row_stride,
+          planes.product_stride,
+          planes.product_stride == 0 ? 1 : num_products};
 }
 
 }  // namespace
@@ -127,7 +171,7 @@ hopper::MapLines lines_of(const char* name, const EcOperand& operand, EcFormat f
 std::span<const EcFormTraits, kNumEcForms> ec_forms() { return kForms; }
 
 double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, const EcFormTraits& traits,
-                            int num_sms) {
+                            int num_sms, std::int64_t num_products) {
   // Measured: docs/perf/h200_ec.md.
   constexpr std::array<double, kNumEcForms> kShareReached = {0.79, 0.77, 0.69};
   constexpr double kStoreCycles = 3000;  // of a tile, that no multiplication covers
@@ -138,7 +182,8 @@ double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFo
                                  kShareReached[static_cast<std::size_t>(traits.form)] +
                              kStoreCycles;
   const std::int64_t clusters = ceil_div(m, traits.tile_i) * ceil_div(n, std::int64_t{traits.tile_j} * traits.cluster);
-  const std::int64_t rounds = ceil_div(clusters, std::max(1, model::h200::sms_or_own(num_sms) / traits.cluster));
+  const std::int64_t rounds =
+      ceil_div(num_products * clusters, std::max(1, model::h200::sms_or_own(num_sms) / traits.cluster));
   return kStartSeconds + static_cast<double>(rounds) * tile_cycles / kCyclesPerSecond;
 }
 
@@ -177,9 +222,10 @@ class HopperEc final : public product::EcEngine {
         if (auto reason = why_refused_extents(d.m, d.n, d.k)) return Refusal{*std::move(reason)};
         const EcForm form = ec_form_for(d.m, d.n, d.k, format, facts.num_sms);
         const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
-        return product::Offer{.workspace_bytes = 0,
-                              .seconds = ec_predicted_seconds(d.m, d.n, d.k, format, traits, facts.num_sms),
-                              .threads = 1};
+        return product::Offer{
+            .workspace_bytes = 0,
+            .seconds = ec_predicted_seconds(d.m, d.n, d.k, format, traits, facts.num_sms, d.num_products),
+            .threads = 1};
       }
     }
     return Refusal{
@@ -204,17 +250,19 @@ const product::EcEngine& hopper_ec_engine() {
 }
 
 Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, product::Queue queue) {
-  if (auto reason = why_refused(p)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  if (auto reason = why_refused(p, promotion)) return {StatusCode::kInvalidArgument, *std::move(reason)};
   hopper::CurrentDevice device;
   KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
   const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
-  const EcKernel& kernel = kernel_of(form, promotion);
-  const std::size_t index =
-      static_cast<std::size_t>(form) * product::kNumEcPromotions + static_cast<std::size_t>(promotion);
-  static std::array<SharedMemoryGrant, std::size_t{product::kNumEcPromotions} * kNumEcForms> grants;
+  const EcKernel& kernel = kernel_of(form, promotion, p.is_batch());
+  constexpr std::size_t kNumKernels = std::size_t{kNumEcForms} * product::kNumEcPromotions;
+  const std::size_t index = (p.is_batch() ? kNumKernels : 0) +
+                            static_cast<std::size_t>(form) * product::kNumEcPromotions +
+                            static_cast<std::size_t>(promotion);
+  static std::array<SharedMemoryGrant, 2 * kNumKernels> grants;
   KIZAMI_RETURN_IF_ERROR(grants[index].ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
 
-  EcParams params{};
+  EcBatchParams params{};
   params.m = static_cast<std::int32_t>(p.a.lines.num_lines);
   params.n = static_cast<std::int32_t>(p.b.lines.num_lines);
   params.c = p.c;
@@ -230,31 +278,46 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   params.b_scales = p.b.planes.scales;
   params.a_lines = p.a.lines;
   params.b_lines = p.b.lines;
-  params.has_aligned_c = p.c_row_stride == (p.is_complex ? 2 : 1) && reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0 &&
-                         p.c_col_stride % 4 == 0;
-  const auto set_split = [&](EcFormat format, std::int64_t a_row_stride, std::int64_t b_row_stride,
+  const bool has_aligned_columns = p.c_row_stride == (p.is_complex ? 2 : 1) && p.c_col_stride % 4 == 0;
+  params.has_aligned_c = has_aligned_columns && (p.is_batch() || reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0);
+  const auto set_split = [&](EcFormat format, const product::EcPlanes& a, const product::EcPlanes& b,
                              hopper::EcSplitParams& split) -> Status {
     const std::int64_t blocks = ceil_div(p.a.lines.length, product::ec_block_length(format));
     split.num_k_blocks = static_cast<std::int32_t>(base::round_up(blocks, hopper::stages_of(promotion)));
     split.block_promotions = hopper::block_promotions(form, split.num_k_blocks / hopper::stages_of(promotion));
     split.is_tf32 = format == EcFormat::kTf32 ? 1 : 0;
-    KIZAMI_RETURN_IF_ERROR(
-        hopper::encode_in_order(lines_of("a", p.a, format, a_row_stride), traits.tile_i / traits.cluster, split.a_map));
-    return hopper::encode_in_order(lines_of("b", p.b, format, b_row_stride), traits.tile_j, split.b_map);
+    KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(lines_of("a", p.a, a, format, p.num_products),
+                                                   traits.tile_i / traits.cluster, split.a_map));
+    return hopper::encode_in_order(lines_of("b", p.b, b, format, p.num_products), traits.tile_j, split.b_map);
   };
-  KIZAMI_RETURN_IF_ERROR(
-      set_split(p.format, p.a.planes.row_stride, p.b.planes.row_stride, params.splits[params.num_splits++]));
-  if (p.second.has_value()) {
-    KIZAMI_RETURN_IF_ERROR(set_split(p.second->format, p.second->a_row_stride, p.second->b_row_stride,
-                                     params.splits[params.num_splits++]));
-  }
+  KIZAMI_RETURN_IF_ERROR(set_split(p.format, p.a.planes, p.b.planes, params.splits[params.num_splits++]));
+  if (p.second.has_value())
+    KIZAMI_RETURN_IF_ERROR(set_split(p.second->format, p.second->a, p.second->b, params.splits[params.num_splits++]));
   set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
 
+  params.num_products = p.num_products;
+  params.num_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(p.num_products);
+  if (p.is_batch()) {
+    params.a_plane_step = p.a.planes.product_stride != 0 ? 1 : 0;
+    params.b_plane_step = p.b.planes.product_stride != 0 ? 1 : 0;
+    params.decision_stride = p.decision_stride;
+    params.c_product_stride = p.c_product_stride;
+    params.c_array = p.c_array;
+    params.a_scales_stride = p.a.planes.scales_stride;
+    params.b_scales_stride = p.b.planes.scales_stride;
+    if (p.second.has_value()) {
+      params.second_a_scales = p.second->a.scales;
+      params.second_b_scales = p.second->b.scales;
+    }
+  }
+
   const auto clusters =
-      std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, device.num_sms / traits.cluster)));
+      std::min(params.num_tiles, static_cast<std::uint32_t>(std::max(1, device.num_sms / traits.cluster)));
+  EcParams* const of_one = &params;  // all that the kernel of one product takes
   return base::launch_overlapped_clusters("the launch of the product of split operands", kernel.kernel,
                                           clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
-                                          traits.cluster, kernel.shared_bytes, queue, &params);
+                                          traits.cluster, kernel.shared_bytes, queue,
+                                          p.is_batch() ? static_cast<void*>(&params) : static_cast<void*>(of_one));
 }
 
 }  // namespace kizami::engines

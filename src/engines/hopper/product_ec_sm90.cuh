@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The product of split FP32 operands in one persistent launch, on the tensor cores of sm_90a.
+// The product of split FP32 operands in one persistent launch, on the tensor cores of sm_90a. products_ec_sm90.cuh has
+// those of a batch, by the same parts.
 //
 //   d(i, j) = sum over k of lo_A hi_B + hi_A lo_B + hi_A hi_B, then the epilogue, tile by tile.
 //
@@ -16,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/overlapped_launch.hpp"
 #include "engines/hopper/ec_params.hpp"
@@ -155,10 +157,10 @@ struct PromotedSums {
 
 /// Both consumers have sums of the whole tile: each gets the other's part of one half of the columns, adds, and stores
 /// it.
-template <class F>
+template <class F, class Params>
 __device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std::uint32_t exchange_at,
-                                             const EcParams& params, const EcFactors& factors,
-                                             const TileScales<F::kStoredI>& scales, int i_first, int j_first,
+                                             const Params& params, const EcFactors& factors,
+                                             const TileScales<F::kStoredI, Params>& scales, int i_first, int j_first,
                                              std::uint32_t consumer, int thread) {
   constexpr int kHalf = F::kSums / 2;
   const std::uint32_t mine = exchange_at + consumer * (kHalf * 512) + thread * 4;
@@ -186,13 +188,21 @@ struct EcPlace : CtaPlace {
   std::uint32_t tile_step;
 };
 
+// Params below: const EcParams, or EcProductOfBatch (products_ec_sm90.cuh), which enters one product after another. What
+// only a batch does stands in branches of compile time, and without functions of its own, so that the code of one product
+// is what it would be alone: it has no registers left.
+
 /// The producer's part, by one thread.
-template <class F>
-__device__ __forceinline__ void produce_stages(const EcParams& params, const EcSplitParams& split, const EcPlace& at,
+template <class F, class Params>
+__device__ __forceinline__ void produce_stages(Params& params, const EcSplitParams& split, const EcPlace& at,
                                                int num_k_blocks) {
   RingPlace<F::kStages> ring;
-  for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
+  if constexpr (Params::kIsBatch) ring = params.ring;
+  for (std::uint32_t tile = at.first_tile; tile < params.*Params::kNumTiles; tile += at.tile_step) {
     const TilePlace place = place_of<F>(tile, params);
+    if constexpr (Params::kIsBatch) {
+      if (!params.enter(place.plane)) continue;
+    }
 #pragma unroll 1
     for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
       const std::uint32_t full = at.full_at + ring.stage * 8;
@@ -203,11 +213,12 @@ __device__ __forceinline__ void produce_stages(const EcParams& params, const EcS
       ring.next();
     }
   }
+  if constexpr (Params::kIsBatch) params.ring = ring;
 }
 
 /// A consumer warpgroup's part.
-template <class F, product::EcFormat kFormat, int kPromoted>
-__device__ __forceinline__ void consume_stages(const EcParams& params, const EcPlace& at, std::uint32_t consumer,
+template <class F, product::EcFormat kFormat, int kPromoted, class Params>
+__device__ __forceinline__ void consume_stages(Params& params, const EcPlace& at, std::uint32_t consumer,
                                                int num_k_blocks, int block_promotions) {
   const int thread = static_cast<int>(threadIdx.x % 128);
   const std::uint32_t lane = threadIdx.x % 32;
@@ -217,14 +228,21 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcP
   PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
   RingPlace<F::kStages> ring;
   std::uint32_t turn = 0;  // counts promotions, of all tiles
+  if constexpr (Params::kIsBatch) {
+    ring = params.ring;
+    turn = params.turn;
+  }
 
-  for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
+  for (std::uint32_t tile = at.first_tile; tile < params.*Params::kNumTiles; tile += at.tile_step) {
     const TilePlace place = place_of<F>(tile, params);
+    if constexpr (Params::kIsBatch) {
+      if (!params.enter(place.plane)) continue;
+    }
     // What this warpgroup stores begins here.
     const int i_first = place.i_first + (F::kSplitsInner ? static_cast<int>(consumer) * F::kStoredI : 0);
     const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ +
                         (F::kSplitsInner ? 0 : static_cast<int>(consumer) * F::kGroupJ);
-    const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
+    const TileScales<F::kStoredI, std::remove_const_t<Params>> scales(params, i_first, j_first, thread);
     promoted.clear();
 #pragma unroll 1
     for (int p = 0; p < num_promotions; ++p, ++turn) {
@@ -236,13 +254,18 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcP
       promoted.promote(acc, block_promotions);
     }
     promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * block_promotions);
-    const EcFactors factors(params);  // now, for the sums need the registers
+    const EcFactors factors(params);                            // now, for the sums need the registers
+    if constexpr (Params::kIsBatch) params.enter(place.plane);  // likewise
     if constexpr (F::kSplitsInner) {
       store_halves<F>(promoted.sums, at.ring_at + F::kRingBytes, params, factors, scales, i_first, j_first, consumer,
                       thread);
     } else {
       store_ec_tile<F::kStoredI>(promoted.sums, params, factors, scales, i_first, j_first, thread);
     }
+  }
+  if constexpr (Params::kIsBatch) {
+    params.ring = ring;
+    params.turn = turn;
   }
 }
 

@@ -6,6 +6,7 @@
 // A complex C is one of twice as many rows: lines 2i and 2i + 1 of A make the real and imaginary parts of row i, which
 // one lane holds.
 // Nothing outside C is read or written; C is not read for beta = 0.
+// Params: EcParams, or EcProductOfBatch, which has what is read here by the same names.
 #pragma once
 
 #include <complex>
@@ -101,8 +102,8 @@ struct EcFactors {
 }
 
 /// store_ec_tile() for a tile inside C, of lines of moderate scales. kReadsC: beta is not zero.
-template <int kTileI, bool kReadsC>
-__device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], const EcParams& params,
+template <int kTileI, bool kReadsC, class Params>
+__device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], const Params& params,
                                                 const EcFactors& factors, int i_first, int j_first, int thread) {
   constexpr int kPairs = kTileI / 16;  // of groups of 8 columns
   const int x = thread % 4;
@@ -148,8 +149,8 @@ __device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], co
 }
 
 /// store_ec_tile() for any tile. Of lines with NaN or Inf nothing is stored, unless alpha is zero.
-template <int kTileI, bool kReadsC>
-__device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], const EcParams& params,
+template <int kTileI, bool kReadsC, class Params>
+__device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], const Params& params,
                                                   const EcFactors& factors, int i_first, int j_first, int thread) {
   constexpr int kColumns = kTileI / 4;
   const bool has_product = factors.has_product();
@@ -188,9 +189,9 @@ __device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], 
 }
 
 /// The elements of this thread's tile that lie in lines with NaN or Inf, as sums in the order of k; real C.
-template <int kTileI>
-__device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFactors& factors, int i_first,
-                                              int j_first, int thread) {
+template <int kTileI, class Params>
+__device__ __forceinline__ void sum_nonfinite(const Params& params, const EcFactors& factors, int i_first, int j_first,
+                                              int thread) {
   const problem::Lines<float>& a = params.a_lines;
   const problem::Lines<float>& b = params.b_lines;
 #pragma unroll 1
@@ -213,12 +214,12 @@ __device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFa
 
 /// The scales of this thread's rows, and of columns that no other lane of its warp looks at. Loaded before the sums are
 /// made, looked at after, so that nothing waits for them.
-template <int kTileI>
+template <int kTileI, class Params = EcParams>
 struct TileScales {
   std::int32_t rows[2];
   std::int32_t columns[kTileI / 32];
 
-  __device__ __forceinline__ TileScales(const EcParams& params, int i_first, int j_first, int thread) {
+  __device__ __forceinline__ TileScales(const Params& params, int i_first, int j_first, int thread) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
@@ -246,10 +247,10 @@ struct TileScales {
 
 /// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds.
 /// @range all 128 threads of the warpgroup take part; thread = 0..127 within it; i_first even
-template <int kTileI>
-__device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], const EcParams& params,
-                                              const EcFactors& factors, const TileScales<kTileI>& scales, int i_first,
-                                              int j_first, int thread) {
+template <int kTileI, class Params>
+__device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], const Params& params,
+                                              const EcFactors& factors, const TileScales<kTileI, Params>& scales,
+                                              int i_first, int j_first, int thread) {
   const bool is_inside = params.has_aligned_c != 0 && i_first + kTileI <= params.m && j_first + 64 <= params.n;
   const bool is_plain = is_inside && factors.has_product() && scales.are_moderate(factors.scale_limit());
   if (!__all_sync(kWholeWarp, is_plain)) {
@@ -258,9 +259,11 @@ __device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], cons
     } else {
       store_ec_anywhere<kTileI, false>(d, params, factors, i_first, j_first, thread);
     }
-    const bool sums_nonfinite = params.a_lines.data != nullptr && factors.has_product();
-    if (sums_nonfinite && !__all_sync(kWholeWarp, scales.are_finite())) {
-      sum_nonfinite<kTileI>(params, factors, i_first, j_first, thread);
+    if constexpr (!Params::kIsBatch) {  // no batch has elements
+      const bool sums_nonfinite = params.a_lines.data != nullptr && factors.has_product();
+      if (sums_nonfinite && !__all_sync(kWholeWarp, scales.are_finite())) {
+        sum_nonfinite<kTileI>(params, factors, i_first, j_first, thread);
+      }
     }
   } else if (factors.reads_c()) {
     store_ec_inside<kTileI, true>(d, params, factors, i_first, j_first, thread);

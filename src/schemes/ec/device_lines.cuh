@@ -56,8 +56,8 @@ __device__ void store_four(std::int8_t* row, int k, const float4& x, const Scali
   *reinterpret_cast<Bytes*>(to + kBlockBytes / 2) = quad.lo;
 }
 
-template <class T, EcFormat kFormat, bool kIsAligned>
-__device__ void split_along(const Operand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
+template <class T, EcFormat kFormat, bool kIsAligned, class AnyOperand>
+__device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
                             Shared& shared) {
   const int warp = thread_index() / 32;
   const int lane = thread_index() % 32;
@@ -93,7 +93,7 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
   const std::int32_t scale = scale_of<kFormat>(largest);
   const bool is_skipped = scale == num::kSkipLine;
   const Scaling scaling(scale);
-  std::int8_t* const row = o.planes + i * o.row_stride;
+  std::int8_t* const row = o.own_planes() + i * o.row_stride;
   Counts counts;
   Glance<kFormat> glance(limits);
   const auto store = [&](int k, float4 x) {
@@ -133,7 +133,7 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
   smallest = __uint_as_float(__reduce_min_sync(kWholeWarp, __float_as_uint(smallest)));
   if (lane != 0) return;
   if (warp % width == 0) {
-    o.scales[i] = scale;
+    o.own_scales()[i] = scale;
     store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
     if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
   }
@@ -183,9 +183,9 @@ struct UnitPlace {
 
 /// Splits a unit, whose first part of each line is first_part, and stores its blocks, 128 bytes of four lanes at a
 /// time.
-template <EcFormat kFormat>
-__device__ void store_unit(const Operand& o, int first_line, int first_part, float (&x)[kUnit], const Scaling& scaling,
-                           uint4 (&exchange)[kUnit * 8], Glance<kFormat>& glance) {
+template <EcFormat kFormat, class AnyOperand>
+__device__ void store_unit(const AnyOperand& o, int first_line, int first_part, float (&x)[kUnit],
+                           const Scaling& scaling, uint4 (&exchange)[kUnit * 8], Glance<kFormat>& glance) {
   constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
   constexpr int kPiece = kFormat == EcFormat::kF16 ? 8 : 4;  // elements of 16 bytes
   const int lane = thread_index() % 32;
@@ -228,7 +228,7 @@ __device__ void store_unit(const Operand& o, int first_line, int first_part, flo
       const UnitPlace place = place_in_unit(o, from);
       const int part = first_part + place.part;
       if (place.line >= lines_left || part * kUnit + block * kBlock >= static_cast<int>(o.length)) continue;
-      std::int8_t* const to = o.planes + (first_line + place.line) * o.row_stride +
+      std::int8_t* const to = o.own_planes() + (first_line + place.line) * o.row_stride +
                               (part * (kUnit / kBlock) + block) * product::kEcBlockBytes + lane % 8 * 16;
       *reinterpret_cast<uint4*>(to) = exchange[8 * from + (lane % 8 ^ from % 8)];
     }
@@ -274,8 +274,8 @@ __device__ void begin_to_receive(Shared& shared, unsigned ranks) {
   return largest;
 }
 
-template <class T, EcFormat kFormat, int kHeldUnits>
-__device__ void split_across(const Operand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
+template <class T, EcFormat kFormat, int kHeldUnits, class AnyOperand>
+__device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
                              Shared& shared) {
   const unsigned ranks = base::cluster_size();
   const unsigned rank = base::cluster_rank();
@@ -371,7 +371,7 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
     base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all threads have waited
   if (warp != 0 || lane >= 1 << o.unit_shift || !has_line) return;
   if (rank == 0) {
-    o.scales[i] = scale;
+    o.own_scales()[i] = scale;
     store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
     if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
   }

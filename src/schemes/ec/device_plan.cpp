@@ -2,7 +2,6 @@
 #include "schemes/ec/device_plan.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <variant>
 
@@ -129,8 +128,9 @@ Status validate(const plan::Plan& plan) {
   return {};
 }
 
-/// Everything but the product of the first rung, which is taken: split, decision, the kernels that are not needed.
-[[nodiscard]] double phase_seconds(const plan::Plan& plan) {
+/// Everything but the product of the first rung, which is taken: split, decision, the kernels that are not needed; of so
+/// many products together.
+[[nodiscard]] double phase_seconds(const plan::Plan& plan, std::int64_t num_products) {
   constexpr double kUntakenSeconds = 7e-6;  // decision, FP64 rung, and the gaps between launches
   constexpr double kSplitBytesPerSecond = 3.2e12;
   constexpr double kSplitSeconds = 1.5e-6;
@@ -141,7 +141,9 @@ Status validate(const plan::Plan& plan) {
   const auto n = static_cast<double>(plan.shape.n);
   const double split_bytes = format == EcFormat::kF16 ? 4.0 : 8.0;  // of a term of a line that is made
   const double bytes = ((m + n) * 4.0 + (forms * m + n) * split_bytes) * terms;
-  return kUntakenSeconds + bytes / (kSplitBytesPerSecond * plan.schedule.facts.rates.memory) + kSplitSeconds;
+  return kUntakenSeconds +
+         static_cast<double>(num_products) * bytes / (kSplitBytesPerSecond * plan.schedule.facts.rates.memory) +
+         kSplitSeconds;
 }
 
 /// Beyond the plan, of one product; without exceptions.
@@ -173,7 +175,8 @@ std::int8_t* carve_planes(base::Carver& carver, std::int64_t rows, std::int64_t 
   return carver.take<std::int8_t>(rows, row_bytes);
 }
 
-DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, std::int64_t lines, std::int64_t made) {
+DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, std::int64_t lines, std::int64_t made,
+                                std::int64_t num_products) {
   std::int64_t row_bytes = 0;
   for (int s = 0; s < ec_of(plan).numerics.num_rungs; ++s) {
     row_bytes =
@@ -181,19 +184,62 @@ DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, st
                                                    plan::num_terms(plan.shape)));
   }
   DeviceEcLineBuffers buffers;
-  buffers.planes = carve_planes(carver, made, row_bytes);
-  buffers.scales = carver.take<std::int32_t>(made);
-  buffers.stats = carver.take<num::LineStats>(lines);
+  buffers.planes_step = made * row_bytes;
+  buffers.scales_step = base::round_up(made, 2);  // pairs of scales begin on 8 bytes
+  buffers.stats_step = lines;
+  buffers.planes = carve_planes(carver, num_products * made, row_bytes);
+  buffers.scales = carver.take<std::int32_t>(num_products, buffers.scales_step);
+  buffers.stats = carver.take<num::LineStats>(num_products, lines);
   return buffers;
 }
 
-/// What a product takes beside others of its batch, of what it takes alone. Measured on an H200, batches of 64 products
-/// of 512, 768 and 1024 rows, columns and terms: 0.35, 0.59, 0.84 (docs/adr/0034); a line through these.
-[[nodiscard]] double share_side_by_side(const problem::Shape& shape, int lanes) {
-  if (lanes == 1) return 1.0;
-  const double lines = static_cast<double>(shape.m) * (is_complex(shape.scalar) ? 2 : 1);
-  const double side = std::sqrt(lines * static_cast<double>(shape.n)) / 128;  // tiles along it
-  return std::clamp(0.1225 * side - 0.14, 0.35, 0.97);
+/// Workspace of the larger of both ways to take operands.
+[[nodiscard]] std::size_t bytes_of(const plan::Plan& plan, std::int64_t num_products) {
+  std::size_t bytes = 0;
+  for (const bool is_transposed : {false, true}) {
+    base::Carver counter;
+    static_cast<void>(carve_device_ec(counter, plan, is_transposed, num_products));
+    bytes = std::max(bytes, counter.bytes());
+  }
+  return bytes;
+}
+
+/// Products whose phases are one launch each: as many as a workspace of kMostTogetherBytes holds, and the limit admits;
+/// the batch in equal parts. 1 where each has launches of its own: a call that waits for what its elements decide, and
+/// large products, which have profiles or a promotion that batches do not take.
+[[nodiscard]] std::int64_t products_together(const plan::Plan& plan, std::size_t limit_bytes) {
+  constexpr std::size_t kMostTogetherBytes = std::size_t{272} << 20;  // 64 products of 512 rows, columns and terms
+  const std::int64_t num_products = plan.schedule.batch.num_products;
+  if (num_products < 2 || plan::is_empty(plan.shape)) return 1;
+  const EcNumerics& ec = ec_of(plan).numerics;
+  if (plan.policy.may_sync || ec.takes_profiles || !product::takes_ec_batches(ec_promotion(ec.rungs[0]))) return 1;
+  const auto fits = [&](std::int64_t count) {
+    const std::size_t bytes = bytes_of(plan, count);
+    return bytes <= kMostTogetherBytes &&
+           device::device_together_bytes(plan.shape, plan.schedule.batch, bytes) <= limit_bytes;
+  };
+  std::int64_t fitting = 1;
+  std::int64_t too_many = std::min(num_products, product::kMostEcProducts) + 1;
+  while (too_many - fitting > 1) {
+    const std::int64_t middle = fitting + (too_many - fitting) / 2;
+    (fits(middle) ? fitting : too_many) = middle;
+  }
+  const std::int64_t parts = (num_products - 1) / fitting + 1;  // no sum exceeds the range: counts are up to 2^63 - 1
+  return (num_products - 1) / parts + 1;
+}
+
+/// Predicted, of all products.
+[[nodiscard]] double together_seconds(const plan::Plan& plan) {
+  const auto seconds_of = [&](std::int64_t count) {
+    const product::FloatProductDesc desc = device_ec_product(plan, ec_of(plan).numerics.rungs[0], false, count);
+    const auto answer = ec_of(plan).device_engine->query(desc, plan.schedule.facts);
+    const auto* const offer = std::get_if<product::Offer>(&answer);
+    return (offer == nullptr ? 0.0 : offer->seconds) + phase_seconds(plan, count);
+  };
+  const std::int64_t num_products = plan.schedule.batch.num_products;
+  const std::int64_t together = ec_of(plan).products_together;
+  const std::int64_t last = num_products % together;
+  return seconds_of(together) * static_cast<double>(num_products / together) + (last == 0 ? 0.0 : seconds_of(last));
 }
 
 }  // namespace
@@ -208,17 +254,20 @@ product::EcPromotion ec_promotion(const EcRung& rung) {
   return is_short ? EcPromotion::kShort : EcPromotion::kShortest;
 }
 
-DeviceEcBuffers carve_device_ec(base::Carver& carver, const plan::Plan& plan, bool is_transposed) {
+DeviceEcBuffers carve_device_ec(base::Carver& carver, const plan::Plan& plan, bool is_transposed,
+                                std::int64_t num_products) {
   DeviceEcBuffers buffers;
   buffers.state = carver.take<device::DeviceState>(1);
   if (plan::is_empty(plan.shape)) return buffers;
   const std::int64_t a_lines = is_transposed ? plan.shape.n : plan.shape.m;
   const std::int64_t b_lines = is_transposed ? plan.shape.m : plan.shape.n;
-  buffers.reports = carver.take<product::EcReport>(product::ec_most_reports(forms(plan) * a_lines, b_lines));
+  buffers.reports_step = product::ec_most_reports(forms(plan) * a_lines, b_lines);
+  buffers.reports = carver.take<product::EcReport>(num_products, buffers.reports_step);
   buffers.profiles = carver.take<num::EcProfiles>(1);
   buffers.made_product = carver.take<std::int32_t>(1);
-  buffers.a = carve_lines(carver, plan, a_lines, forms(plan) * a_lines);
-  buffers.b = carve_lines(carver, plan, b_lines, b_lines);
+  if (num_products > 1) buffers.pointers = carver.take<void*>(3, num_products);
+  buffers.a = carve_lines(carver, plan, a_lines, forms(plan) * a_lines, num_products);
+  buffers.b = carve_lines(carver, plan, b_lines, b_lines, num_products);
   return buffers;
 }
 
@@ -241,11 +290,13 @@ DeviceEcPrepared carve_device_ec_prepared(base::Carver& carver, const plan::Plan
   return kept;
 }
 
-product::FloatProductDesc device_ec_product(const plan::Plan& plan, const EcRung& rung, bool is_transposed) {
+product::FloatProductDesc device_ec_product(const plan::Plan& plan, const EcRung& rung, bool is_transposed,
+                                            std::int64_t num_products) {
   product::FloatProductDesc desc = ec_arithmetic(rung.recipe, rung.core);
   desc.m = forms(plan) * (is_transposed ? plan.shape.n : plan.shape.m);
   desc.n = is_transposed ? plan.shape.m : plan.shape.n;
   desc.k = plan::num_terms(plan.shape);
+  desc.num_products = num_products;
   return desc;
 }
 
@@ -282,21 +333,20 @@ Status plan_device_ec(plan::Plan& plan, const plan::Environment& environment) {
   stage.fp64_summation = pairwise <= stage.bound ? num::Fp64Summation::kPairwise : num::Fp64Summation::kCompensated;
   stage.has_fp64 = policy.allow_fp64_arithmetic && ec.checks_range;
 
-  std::size_t of_product = 0;
-  for (const bool is_transposed : {false, true}) {
-    base::Carver counter;
-    static_cast<void>(carve_device_ec(counter, plan, is_transposed));
-    of_product = std::max(of_product, counter.bytes());
+  plan::Schedule& schedule = plan.schedule;
+  const std::size_t limit = device::workspace_limit(policy.workspace_limit_bytes, schedule.facts);
+  stage.products_together = products_together(plan, limit);
+  schedule.product_bytes = bytes_of(plan, stage.products_together);
+  if (stage.products_together > 1) {
+    schedule.workspace_bytes = device::device_together_bytes(plan.shape, schedule.batch, schedule.product_bytes);
+    schedule.seconds = together_seconds(plan);
+    return {};
   }
-  plan.schedule.product_bytes = of_product;
-  const std::size_t limit = device::workspace_limit(policy.workspace_limit_bytes, plan.schedule.facts);
-  const std::size_t needed = device::device_batch_bytes(plan.shape, plan.schedule.batch, of_product, limit);
-  plan.schedule.workspace_bytes = needed;
-  const double share =
-      share_side_by_side(plan.shape, device::batch_lanes(plan.shape, plan.schedule.batch, of_product, needed));
-  plan.schedule.seconds = plan::is_empty(plan.shape) ? 0.0
-                                                     : (plan.schedule.seconds + phase_seconds(plan)) * share *
-                                                           static_cast<double>(plan.schedule.batch.num_products);
+  const std::size_t needed = device::device_batch_bytes(plan.shape, schedule.batch, schedule.product_bytes, limit);
+  schedule.workspace_bytes = needed;
+  schedule.seconds = plan::is_empty(plan.shape) ? 0.0
+                                                : (schedule.seconds + phase_seconds(plan, 1)) *
+                                                      static_cast<double>(schedule.batch.num_products);
   if (policy.workspace_limit_bytes == 0 || needed <= policy.workspace_limit_bytes) return {};
   return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(policy.workspace_limit_bytes) +
                                               " bytes, must be >= " + std::to_string(needed) + " for scheme ec here"};

@@ -17,24 +17,31 @@
 
 namespace kizami::ec {
 
-/// One operand of the kernels: a is the rows of op(A), or the columns of op(B) where C is stored by rows.
+/// One operand of the kernels: a is the rows of op(A), or the columns of op(B) where C is stored by rows. Of products
+/// together those of each in turn.
 struct DeviceEcLineBuffers {
-  std::int8_t* planes = nullptr;    ///< [lines that are made][row stride of the rung]; begins on 128 bytes
-  std::int32_t* scales = nullptr;   ///< [lines that are made]
-  num::LineStats* stats = nullptr;  ///< [lines]
+  std::int8_t* planes = nullptr;    ///< [products][lines that are made][row stride of the rung]; begins on 128 bytes
+  std::int32_t* scales = nullptr;   ///< [products][lines that are made]
+  num::LineStats* stats = nullptr;  ///< [products][lines]
+  std::int64_t planes_step = 0;     ///< from one product to the next: bytes, that hold the lines of any rung
+  std::int64_t scales_step = 0;
+  std::int64_t stats_step = 0;
 };
 
 struct DeviceEcBuffers {
   device::DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
-  product::EcReport* reports = nullptr;
+  product::EcReport* reports = nullptr;  ///< [products][reports_step]
+  std::int64_t reports_step = 0;
   num::EcProfiles* profiles = nullptr;
   std::int32_t* made_product = nullptr;  ///< [1], of calls with prepared operands: EcDecision::made_product
+  void** pointers = nullptr;  ///< [3][products]: of several, to their matrices, where these are not at equal distances
   DeviceEcLineBuffers a;
   DeviceEcLineBuffers b;
 };
 
 /// Carves the buffers of a call. @param is_transposed the kernels' a is the columns of op(B)
-[[nodiscard]] DeviceEcBuffers carve_device_ec(base::Carver& carver, const plan::Plan& plan, bool is_transposed);
+[[nodiscard]] DeviceEcBuffers carve_device_ec(base::Carver& carver, const plan::Plan& plan, bool is_transposed,
+                                              std::int64_t num_products = 1);
 
 /// What is kept of a prepared operand, of the first rung. A complex operand is split twice: as the kernels' a and as
 /// their b, for the layout of C decides which it is.
@@ -58,7 +65,7 @@ struct DeviceEcPrepared {
 
 /// The product of a rung as the engine is asked for it. @param is_transposed as above
 [[nodiscard]] product::FloatProductDesc device_ec_product(const plan::Plan& plan, const EcRung& rung,
-                                                          bool is_transposed);
+                                                          bool is_transposed, std::int64_t num_products = 1);
 
 /// Plans scheme ec of a validated policy.
 /// @status kUnsupported: a wish or a named variant that no kernel carries; kAccuracyUnreachable; kWorkspaceTooSmall

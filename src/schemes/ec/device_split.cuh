@@ -5,6 +5,8 @@
 //
 // The second split of a call is the same kernel in fewer CTAs, each of which takes blocks until none is left: it reads
 // the reports of the first split, and ends if its planes will do.
+//
+// The kernels of a batch are the same with OperandOfBatch (device_batch_split.cuh): CTAs (x, y) have product y.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +26,13 @@ namespace {
 
 // ---- the decision ----
 
+/// What this block's product has of an array of reports.
+template <class Report, class AnyJob>
+[[nodiscard]] __device__ Report* reports_of_product(Report* reports, const AnyJob& job) {
+  if constexpr (AnyJob::kIsBatch) reports += blockIdx.y * job.together.reports_step;
+  return reports;
+}
+
 /// The stage of a call, read from the reports by all threads of a block.
 struct Decided {
   int stage;
@@ -31,13 +40,15 @@ struct Decided {
   std::uint32_t b_nonfinite;
 };
 
-[[nodiscard]] __device__ Decided decide(const EcDecision& decision, std::uint32_t (&shared)[3 * kWarps]) {
+template <class AnyJob>
+[[nodiscard]] __device__ Decided decide(const AnyJob& job, std::uint32_t (&shared)[3 * kWarps]) {
+  const EcDecision& decision = job.decision;
   std::uint32_t flags = 0;
   std::uint32_t a_nonfinite = 0;
   std::uint32_t b_nonfinite = 0;
 #pragma unroll 1  // little code: small products wait for it, and it is not in the instruction cache
   for (int r = thread_index(); r < decision.num_reports; r += kThreads) {
-    const product::EcReport report = decision.reports[r];
+    const product::EcReport report = reports_of_product(decision.reports, job)[r];
     flags |= report.flags();
     a_nonfinite += report.a_nonfinite();
     b_nonfinite += report.b_nonfinite();
@@ -70,8 +81,8 @@ struct Decided {
   return decided;
 }
 
-/// Writes the state of a call that has decided.
-template <class T>
+/// Writes the state of a call, or of this block's product, that has decided.
+template <bool kIsBatch, class T>
 __device__ void write_state(const EcDecision& decision, const Decided& decided, const T& alpha) {
   device::DeviceState fresh;
   fresh.is_scaling_only = alpha == T{0} ? 1 : 0;
@@ -82,19 +93,22 @@ __device__ void write_state(const EcDecision& decision, const Decided& decided, 
   if (decided.stage < 0) fresh.selection.num_repaired = decision.num_pairs;
   fresh.nonfinite_rows = decision.is_transposed ? decided.b_nonfinite : decided.a_nonfinite;
   fresh.nonfinite_cols = decision.is_transposed ? decided.a_nonfinite : decided.b_nonfinite;
-  device::write_state(decision.state, fresh);
+  device::DeviceState* state = decision.state;
+  if constexpr (kIsBatch) state += blockIdx.y;
+  device::write_state(state, fresh);
   if (decision.made_product != nullptr) *decision.made_product = fresh.ec_product == 1 ? 1 : -1;
 }
 
-template <class T, EcFormat kFormat, int kHeldUnits>
-__device__ void split_block(const Job<T>& job, unsigned at, Shared& shared) {
+template <EcFormat kFormat, int kHeldUnits, class AnyJob>
+__device__ void split_block(const AnyJob& job, unsigned at, Shared& shared) {
+  using T = typename AnyJob::Element;
   const num::EcRangeLimits& limits = job.observation.limits;
   const bool is_a = at < job.blocks_of_a;
-  const Operand& o = is_a ? job.a : job.b;
+  const auto& o = is_a ? job.a : job.b;
   const unsigned block = is_a ? at : at - job.blocks_of_a;
   if (o.is_across != 0) {
     split_across<T, kFormat, kHeldUnits>(o, block, is_a, limits, shared);
-  } else if (o.is_aligned != 0) {
+  } else if (o.reads_quads()) {
     split_along<T, kFormat, true>(o, block, is_a, limits, shared);
   } else {
     split_along<T, kFormat, false>(o, block, is_a, limits, shared);
@@ -108,38 +122,55 @@ __device__ void clear_profiles(num::EcProfiles& profiles) {
   if (threadIdx.x < kWords) reinterpret_cast<std::uint32_t*>(&profiles)[threadIdx.x] = 0;
 }
 
-/// A block a CTA, which reports it.
-template <class T, EcFormat kFormat, int kHeldUnits>
-__global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const __grid_constant__ Job<T> job) {
+/// A block a CTA, which reports it: of an operand that all products of a batch have, once, for all of them.
+template <EcFormat kFormat, int kHeldUnits, class AnyJob>
+__global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const __grid_constant__ AnyJob job) {
+  using T = typename AnyJob::Element;
   __shared__ Shared shared;
   base::begin_in_cluster(&shared, sizeof shared);
   base::follow_previous_kernel();
   if (job.alpha.load() == T{0}) return;
+  bool is_shared = false;
+  if constexpr (AnyJob::kIsBatch) {
+    is_shared = (blockIdx.x < job.blocks_of_a ? job.a : job.b).is_shared != 0;
+    if (is_shared && blockIdx.y != 0) return;  // all CTAs of the cluster, which has one operand
+  }
   if (threadIdx.x == 0) shared.report = 0;
   if (job.observation.profiles != nullptr && blockIdx.x == 0) clear_profiles(*job.observation.profiles);
   __syncthreads();
-  split_block<T, kFormat, kHeldUnits>(job, blockIdx.x, shared);
+  split_block<kFormat, kHeldUnits>(job, blockIdx.x, shared);
   if (job.observation.reports == nullptr) return;
   __syncthreads();
-  if (threadIdx.x == 0) job.observation.reports[blockIdx.x] = product::EcReport::from_bits(shared.report);
+  if constexpr (AnyJob::kIsBatch) {
+    if (is_shared) {
+      for (int product = static_cast<int>(threadIdx.x); product < job.together.num_products; product += kThreads)
+        job.observation.reports[product * job.together.reports_step + blockIdx.x] =
+            product::EcReport::from_bits(shared.report);
+      return;
+    }
+  }
+  if (threadIdx.x == 0)
+    reports_of_product(job.observation.reports, job)[blockIdx.x] = product::EcReport::from_bits(shared.report);
 }
 
 /// Decides; where the planes are to be made again, a CTA takes blocks until none is left.
-template <class T, EcFormat kFormat, int kHeldUnits>
-__global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const __grid_constant__ Job<T> job) {
+template <EcFormat kFormat, int kHeldUnits, class AnyJob>
+__global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const __grid_constant__ AnyJob job) {
+  using T = typename AnyJob::Element;
   __shared__ Shared shared;
   __shared__ std::uint32_t words[3 * kWarps];
   base::begin_in_cluster(&shared, sizeof shared);
   base::follow_previous_kernel();
   const T alpha = job.alpha.load();
   Decided decided{0, 0, 0};
-  if (alpha != T{0}) decided = decide(job.decision, words);
-  if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0) write_state(job.decision, decided, alpha);
+  if (alpha != T{0}) decided = decide(job, words);
+  if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0)
+    write_state<AnyJob::kIsBatch>(job.decision, decided, alpha);
   if (decided.stage != 1) return;
     // The CTAs of a cluster have neighbouring blocks, all of one operand.
 #pragma unroll 1
   for (unsigned at = blockIdx.x; at < job.num_blocks; at += gridDim.x) {
-    split_block<T, kFormat, kHeldUnits>(job, at, shared);
+    split_block<kFormat, kHeldUnits>(job, at, shared);
     base::cluster_sync();  // `shared` is free again, for others as well
   }
 }
@@ -205,9 +236,19 @@ inline std::int64_t blocks_of(const Operand& o, int cluster) {
   return base::round_up(ceil_div(o.num_lines, kWarps / o.warps_per_line), cluster);
 }
 
+/// CTAs of a decision. Few, for each reads all reports; of each product of a batch, so that the device holds those of all:
+/// a multiprocessor three.
+template <class AnyJob>
+[[nodiscard]] std::int64_t most_deciding(const AnyJob& job, int num_sms, int cluster) {
+  constexpr std::int64_t kOfMultiprocessor = 3;
+  std::int64_t at_once = num_sms;
+  if constexpr (AnyJob::kIsBatch) at_once = kOfMultiprocessor * num_sms / job.together.num_products;
+  return std::max<std::int64_t>(at_once / cluster, 1) * cluster;
+}
+
 /// Launches a job: of a first split, whose reports follow those before it, or of a decision.
-template <class T, EcFormat kFormat, int kHeldUnits>
-Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
+template <EcFormat kFormat, int kHeldUnits, class AnyJob>
+Status launch(AnyJob job, int num_sms, int& num_reports, product::Queue queue) {
   const int cluster = std::max(cluster_of(job.a), cluster_of(job.b));
   const std::int64_t blocks_of_a = blocks_of(job.a, cluster);
   const std::int64_t blocks = blocks_of_a + blocks_of(job.b, cluster);
@@ -220,38 +261,65 @@ Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
   job.num_blocks = static_cast<unsigned>(blocks);
   const bool is_decision = job.decision.state != nullptr;
   std::int64_t ctas = blocks;
-  if (is_decision) {  // few, for each reads all reports
-    const std::int64_t most = std::int64_t{std::max(num_sms / cluster, 1)} * cluster;
-    ctas = std::max<std::int64_t>(std::min(blocks, most), cluster);
+  if (is_decision) {
+    ctas = std::max<std::int64_t>(std::min(blocks, most_deciding(job, num_sms, cluster)), cluster);
   } else {
     if (job.observation.reports != nullptr) job.observation.reports += num_reports;
     num_reports += static_cast<int>(blocks);
   }
-  auto* kernel = &split_ec_smxx<T, kFormat, kHeldUnits>;
+  auto* kernel = &split_ec_smxx<kFormat, kHeldUnits, AnyJob>;
   if constexpr (kFormat == EcFormat::kTf32) {  // what decisions make again
-    if (is_decision) kernel = &decide_ec_smxx<T, kFormat, kHeldUnits>;
+    if (is_decision) kernel = &decide_ec_smxx<kFormat, kHeldUnits, AnyJob>;
   }
-  return base::launch_overlapped_clusters("the split of FP32 operands", reinterpret_cast<const void*>(kernel),
-                                          static_cast<unsigned>(ctas), kThreads, cluster, 0, queue, &job);
+  const dim3 grid(static_cast<unsigned>(ctas),
+                  AnyJob::kIsBatch ? static_cast<unsigned>(job.together.num_products) : 1U);
+  void* argument = &job;
+  return base::enqueue_overlapped("the split of FP32 operands", reinterpret_cast<const void*>(kernel), grid,
+                                  dim3(kThreads), cluster, 0, queue, &argument);
 }
 
 /// Long lines across memory alone, the rest together. The first launch writes the state.
-template <class T, EcFormat kFormat>
-Status split_both(const Job<T>& both, int num_sms, int& num_reports, product::Queue queue) {
-  Job<T> rest = both;
+template <EcFormat kFormat, class AnyJob>
+Status split_both(const AnyJob& both, int num_sms, int& num_reports, product::Queue queue) {
+  AnyJob rest = both;
   for (const bool is_a : {true, false}) {
-    Operand& o = is_a ? rest.a : rest.b;
+    auto& o = is_a ? rest.a : rest.b;
     if (!is_long_across(o)) continue;
-    Job<T> alone = rest;
+    AnyJob alone = rest;
     (is_a ? alone.b : alone.a).num_lines = 0;
     (is_a ? alone.b : alone.a).is_across = 0;
-    KIZAMI_RETURN_IF_ERROR((launch<T, kFormat, 2>(alone, num_sms, num_reports, queue)));
+    KIZAMI_RETURN_IF_ERROR((launch<kFormat, 2>(alone, num_sms, num_reports, queue)));
     rest.writes_state = 0;
     o.num_lines = 0;
     o.is_across = 0;
   }
   if (rest.a.num_lines + rest.b.num_lines == 0) return {};
-  return launch<T, kFormat, 1>(rest, num_sms, num_reports, queue);
+  return launch<kFormat, 1>(rest, num_sms, num_reports, queue);
+}
+
+/// Launches the split of a job that has its operands.
+template <class AnyJob>
+Status launch_split(AnyJob& job, EcFormat format, const EcObservation& observation, int num_sms, int& num_reports,
+                    product::Queue queue) {
+  num_reports = 0;
+  job.observation = observation;
+  return format == EcFormat::kF16 ? split_both<EcFormat::kF16>(job, num_sms, num_reports, queue)
+                                  : split_both<EcFormat::kTf32>(job, num_sms, num_reports, queue);
+}
+
+/// Launches a decision. @param place_operands gives the job its operands, where there is something to split
+template <class AnyJob, class PlaceOperands>
+Status launch_decision(AnyJob& job, const EcDecision& decision, int num_sms, product::Queue queue,
+                       const PlaceOperands& place_operands) {
+  job.decision = decision;
+  job.writes_state = 1;
+  int num_reports = 0;
+  if (decision.num_stages == 1) {
+    job.a.warps_per_line = job.b.warps_per_line = 1;
+    return launch<EcFormat::kTf32, 1>(job, 1, num_reports, queue);
+  }
+  place_operands();
+  return split_both<EcFormat::kTf32>(job, num_sms, num_reports, queue);
 }
 
 }  // namespace
@@ -260,31 +328,22 @@ template <class T>
 Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, EcFormat format,
                        const EcObservation& observation, Factor<T> alpha, int num_sms, int& num_reports,
                        product::Queue queue) {
-  num_reports = 0;
-  Job<T> job{};
+  Job<T, Operand> job{};
+  job.alpha = alpha;
   job.a = operand_of(a, true);
   job.b = operand_of(b, false);
-  job.alpha = alpha;
-  job.observation = observation;
-  return format == EcFormat::kF16 ? split_both<T, EcFormat::kF16>(job, num_sms, num_reports, queue)
-                                  : split_both<T, EcFormat::kTf32>(job, num_sms, num_reports, queue);
+  return launch_split(job, format, observation, num_sms, num_reports, queue);
 }
 
 template <class T>
 Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,
                         Factor<T> alpha, int num_sms, product::Queue queue) {
-  Job<T> job{};
+  Job<T, Operand> job{};
   job.alpha = alpha;
-  job.decision = decision;
-  job.writes_state = 1;
-  int num_reports = 0;
-  if (decision.num_stages == 1) {  // nothing to split
-    job.a.warps_per_line = job.b.warps_per_line = 1;
-    return launch<T, EcFormat::kTf32, 1>(job, 1, num_reports, queue);
-  }
-  job.a = operand_of(a, true);
-  job.b = operand_of(b, false);
-  return split_both<T, EcFormat::kTf32>(job, num_sms, num_reports, queue);
+  return launch_decision(job, decision, num_sms, queue, [&] {
+    job.a = operand_of(a, true);
+    job.b = operand_of(b, false);
+  });
 }
 
 }  // namespace kizami::ec

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // device_planes_oracle.hpp on a CUDA device, both operands in one launch, and the choice among the formats of a call by
-// what the first split has seen.
+// what the first split has seen. Those of a batch are split in the same number of launches, and each chooses for itself.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,25 @@ struct DeviceEcSplit {
   /// [num_lines], or null. Written: exponent and is_finite of every line, and a lower bound of lsb; nothing else is
   /// known.
   num::LineStats* stats = nullptr;
+};
+
+/// The same operand of the products of a batch: what leads from the first product's to the next ones'. An operand that
+/// all have (data_step = 0, and so the others) is split once.
+template <class T>
+struct DeviceEcSplits : DeviceEcSplit<T> {
+  const T* const* array = nullptr;  ///< device memory, in place of lines.data: where the lines of each product begin
+  std::int64_t data_step = 0;       ///< elements
+  std::int64_t planes_step = 0;     ///< bytes
+  std::int64_t scales_step = 0;
+  std::int64_t stats_step = 0;
+
+  [[nodiscard]] bool is_shared() const { return array == nullptr && data_step == 0; }
+};
+
+/// Products whose phases are one launch each.
+struct EcTogether {
+  std::int32_t num_products = 1;  ///< at most product::kMostEcProducts
+  std::int64_t reports_step = 0;  ///< from the reports of a product to the next one's
 };
 
 /// What the first split of a call reports, and to whom. Its flags are those of num::ec_line_flags(), but that a line
@@ -80,5 +99,18 @@ struct EcDecision {
 template <class T>
 Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,
                         Factor<T> alpha, int num_sms, product::Queue queue);
+
+/// device_ec_split() of the products of a batch. @param num_reports of each product  @range observation has no profiles
+template <class T>
+Status device_ec_split_batch(const EcTogether& together, const DeviceEcSplits<T>& a, const DeviceEcSplits<T>& b,
+                             product::EcFormat format, const EcObservation& observation, Factor<T> alpha, int num_sms,
+                             int& num_reports, product::Queue queue);
+
+/// device_ec_decide() of each product of a batch. @param decision its state is [num_products]
+/// @range  no planes are kept. The planes and scales of an operand that all have are not those of the first split, which
+///         other products have
+template <class T>
+Status device_ec_decide_batch(const EcTogether& together, const EcDecision& decision, const DeviceEcSplits<T>& a,
+                              const DeviceEcSplits<T>& b, Factor<T> alpha, int num_sms, product::Queue queue);
 
 }  // namespace kizami::ec

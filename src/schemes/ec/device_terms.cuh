@@ -29,6 +29,7 @@ constexpr std::uint32_t kSignBit = 0x80000000U;
 
 /// Strides in FP32 numbers.
 struct Operand {
+  static constexpr bool kIsBatch = false;
   const float* data;
   std::int64_t num_lines;  ///< that are made
   std::int64_t length;     ///< terms of a line
@@ -44,18 +45,48 @@ struct Operand {
   std::int32_t is_aligned;      ///< along: all of a line's terms can be read four at a time
   std::int32_t warps_per_line;  ///< along
   std::int32_t unit_shift;      ///< across: a unit has 2^unit_shift lines
+
+  // Where what this block's product has begins.
+  [[nodiscard]] __device__ const float* elements() const { return data; }
+  [[nodiscard]] __device__ bool reads_quads() const { return is_aligned != 0; }
+  [[nodiscard]] __device__ std::int8_t* own_planes() const { return planes; }
+  [[nodiscard]] __device__ std::int32_t* own_scales() const { return scales; }
 };
 
-template <class T>
+/// Of a batch: block y of a grid has product y, so nothing of it is kept in registers.
+struct OperandOfBatch : Operand {
+  static constexpr bool kIsBatch = true;
+  const float* const* array;  ///< in place of data: of each product
+  std::int64_t data_step;     ///< from one product to the next; likewise below
+  std::int64_t planes_step;
+  std::int64_t scales_step;
+  std::int64_t stats_step;
+  std::int32_t is_shared;  ///< all products have this operand
+
+  [[nodiscard]] __device__ const float* elements() const {
+    return array == nullptr ? data + blockIdx.y * data_step : array[blockIdx.y];
+  }
+  [[nodiscard]] __device__ bool reads_quads() const {
+    return is_aligned != 0 && (array == nullptr || reinterpret_cast<std::uintptr_t>(array[blockIdx.y]) % 16 == 0);
+  }
+  [[nodiscard]] __device__ std::int8_t* own_planes() const { return planes + blockIdx.y * planes_step; }
+  [[nodiscard]] __device__ std::int32_t* own_scales() const { return scales + blockIdx.y * scales_step; }
+};
+
+/// AnyOperand: Operand, or OperandOfBatch.
+template <class T, class AnyOperand>
 struct Job {
-  Operand a;
-  Operand b;
+  using Element = T;
+  static constexpr bool kIsBatch = AnyOperand::kIsBatch;
+  AnyOperand a;
+  AnyOperand b;
   unsigned blocks_of_a;
   unsigned num_blocks;
   Factor<T> alpha;
   EcObservation observation;  ///< its reports are those of this launch
   EcDecision decision;        ///< state null: of a first split
   std::int32_t writes_state;
+  EcTogether together;  ///< of a batch
 };
 
 /// What a lane has seen of its part of a line.
@@ -273,7 +304,8 @@ __device__ void count_nonfinite(std::uint32_t& report, bool is_a) {
 }
 
 /// What the fp64 rung asks of a line: FP32 numbers are multiples of 2^-149.
-__device__ void store_stats(const Operand& o, std::int64_t i, std::int32_t scale, int top, bool is_zero) {
+template <class AnyOperand>
+__device__ void store_stats(const AnyOperand& o, std::int64_t i, std::int32_t scale, int top, bool is_zero) {
   if (o.stats == nullptr || i % o.forms != 0) return;
   num::LineStats stats;
   stats.is_finite = scale != num::kSkipLine;
@@ -281,7 +313,9 @@ __device__ void store_stats(const Operand& o, std::int64_t i, std::int32_t scale
     stats.exponent = top - scale;
     stats.lsb = -149;
   }
-  o.stats[i / o.forms] = stats;
+  std::int64_t at = i / o.forms;
+  if constexpr (AnyOperand::kIsBatch) at += blockIdx.y * o.stats_step;
+  o.stats[at] = stats;  // an element of an array, for its alignment
 }
 
 // ---- terms in memory ----
@@ -296,8 +330,9 @@ struct Reader {
   std::uint32_t even_sign = 0;
   std::uint32_t odd_sign = 0;
 
-  __device__ Reader(const Operand& o, std::int64_t i) : inner_stride(o.inner_stride) {
-    line = o.data + (kIsComplex<T> ? i / o.forms : i) * o.line_stride;
+  template <class AnyOperand>
+  __device__ Reader(const AnyOperand& o, std::int64_t i) : inner_stride(o.inner_stride) {
+    line = o.elements() + (kIsComplex<T> ? i / o.forms : i) * o.line_stride;
     if constexpr (kIsComplex<T>) {
       const std::uint32_t imaginary = o.is_conjugated != 0 ? kSignBit : 0;
       is_swapped = i % o.forms != 0;

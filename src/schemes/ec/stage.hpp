@@ -24,6 +24,8 @@ struct EcStage final : plan::StageOf<EcStage, Scheme::kEc> {
   const product::EcEngine* device_engine = nullptr;
   plan::Chunk chunk;                        ///< on the host: lines of one pass; kc = k
   std::optional<std::size_t> engine_bytes;  ///< that the engine asks for on the host, once chunks are final
+  /// On a device: products of the batch whose phases are one launch each; plan.schedule.product_bytes is of all these.
+  std::int64_t products_together = 1;
 
   [[nodiscard]] std::string_view engine_name() const override;
   void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;

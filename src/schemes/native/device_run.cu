@@ -3,7 +3,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "base/instantiate.hpp"
 #include "base/overlapped_launch.hpp"
 #include "base/phase_range.hpp"
+#include "device/pointer_upload.hpp"
 #include "device/writes_c.hpp"
 #include "schemes/native/device_plan.hpp"
 
@@ -29,30 +29,6 @@ __global__ void gather_factors(Factor<T> alpha, Factor<T> beta, T* factors) {
   base::follow_previous_kernel();
   factors[0] = alpha.load();
   factors[1] = beta.load();
-}
-
-/// As many pointers as a launch carries.
-struct PointerChunk {
-  static constexpr int kMost = 480;
-  void* pointers[kMost];
-};
-__global__ void store_pointers(PointerChunk chunk, int count, void** out) {
-  base::follow_previous_kernel();
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) out[i] = chunk.pointers[i];
-}
-
-/// Copies pointers to device memory with the launches themselves: nothing of the host is read later.
-Status upload_pointers(std::span<void* const> pointers, void** out, product::Queue queue) {
-  while (!pointers.empty()) {
-    PointerChunk chunk{};
-    const std::size_t count = std::min<std::size_t>(pointers.size(), PointerChunk::kMost);
-    std::copy_n(pointers.begin(), count, chunk.pointers);
-    KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("store_pointers", store_pointers, dim3(1), dim3(128), 0, queue,
-                                                   chunk, static_cast<int>(count), out));
-    pointers = pointers.subspan(count);
-    out += count;
-  }
-  return {};
 }
 
 /// Where all products find alpha and beta. Fills `products`, which may point into `problem`.
@@ -138,7 +114,7 @@ Status run_device_native(const plan::Plan& plan, std::span<const device::DeviceP
     for (const device::DeviceProblem<T>& problem : problems) pointers.push_back(const_cast<T*>(problem.a.data));
     for (const device::DeviceProblem<T>& problem : problems) pointers.push_back(const_cast<T*>(problem.b.data));
     for (const device::DeviceProblem<T>& problem : problems) pointers.push_back(problem.c.data);
-    KIZAMI_RETURN_IF_ERROR(upload_pointers(pointers, buffers.pointers, queue));
+    KIZAMI_RETURN_IF_ERROR(device::upload_pointers(pointers, buffers.pointers, queue));
     const auto* const a = reinterpret_cast<const T* const*>(buffers.pointers);
     const auto* const b = a + problems.size();
     products.left_array = is_exchanged ? b : a;

@@ -26,10 +26,12 @@ namespace {
 using product::EcFormat;
 using product::EcPromotion;
 
+constexpr double kSeconds = 1e-3;
+
 /// An engine of the kernels' arithmetic.
 class FakeEcEngine final : public product::EcEngine {
  public:
-  explicit FakeEcEngine(double seconds = 1e-3, bool carries_tf32 = true)
+  explicit FakeEcEngine(double seconds = kSeconds, bool carries_tf32 = true)
       : seconds_(seconds), carries_tf32_(carries_tf32) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
   [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::FloatProductDesc& desc,
@@ -38,7 +40,8 @@ class FakeEcEngine final : public product::EcEngine {
       if (format == EcFormat::kTf32 && !carries_tf32_) continue;
       for (const EcPromotion promotion : product::kEcPromotions) {
         if (has_equal_arithmetic(desc, product::ec_arithmetic(format, promotion)))
-          return product::Offer{0, format == EcFormat::kF16 ? seconds_ : 2 * seconds_, 1};
+          return product::Offer{
+              0, static_cast<double>(desc.num_products) * (format == EcFormat::kF16 ? seconds_ : 2 * seconds_), 1};
       }
     }
     return product::Refusal{"no such kernel"};
@@ -332,29 +335,55 @@ TEST_F(DeviceEcPlan, BooksEitherOrientation) {
   }
 }
 
-TEST_F(DeviceEcPlan, OfABatchIsThatOfOneProductManyTimes) {
+TEST_F(DeviceEcPlan, OfABatchHasProductsTogether) {
   const problem::Shape shape{Scalar::kC64, 100, 90, 80};
+  const Batch batch{500, false};
   const plan::Plan one = planned(ec_policy(), shape).value();
-  const plan::Plan many = planned(ec_policy(), shape, {500, false}).value();
+  const plan::Plan many = planned(ec_policy(), shape, batch).value();
+  EXPECT_EQ(ec_of(one).products_together, 1);
+  EXPECT_EQ(one.schedule.product_bytes, one.schedule.workspace_bytes);
   EXPECT_EQ(plan::numerics_hash(many), plan::numerics_hash(one));
-  EXPECT_EQ(many.schedule.product_bytes, one.schedule.workspace_bytes);
-  constexpr std::size_t kLanes = device::kMostBatchLanes;  // side by side: C is one tile
-  constexpr std::size_t kStates = 500 * sizeof(device::DeviceState);
-  EXPECT_GE(many.schedule.workspace_bytes, kLanes * one.schedule.workspace_bytes + kStates);
-  EXPECT_LE(many.schedule.workspace_bytes,
-            kLanes * (one.schedule.workspace_bytes + device::kWorkspaceAlignment) + kStates + base::Carver::kAlignment);
+  EXPECT_EQ(ec_of(many).products_together, 500);
+  // Pieces of many products are not rounded up one by one, but for three pointers each.
+  EXPECT_LE(many.schedule.product_bytes, 500 * (one.schedule.product_bytes + 3 * sizeof(void*)));
+  EXPECT_GE(many.schedule.product_bytes,
+            500 * (one.schedule.product_bytes - std::size_t{20} * base::Carver::kAlignment));
+  EXPECT_EQ(many.schedule.workspace_bytes, device::device_together_bytes(shape, batch, many.schedule.product_bytes));
+  EXPECT_GE(many.schedule.workspace_bytes, many.schedule.product_bytes + 500 * sizeof(device::DeviceState));
   EXPECT_LT(many.schedule.seconds, 500 * one.schedule.seconds);
-  EXPECT_GT(many.schedule.seconds, 500 * one.schedule.seconds / static_cast<double>(kLanes));
+  EXPECT_GT(many.schedule.seconds, 500 * kSeconds);
+
   Policy limited = ec_policy();
   limited.workspace_limit_bytes = many.schedule.workspace_bytes - 1;
-  EXPECT_TRUE(planned(limited, shape, {500, false}).ok()) << "with a lane less";
-  limited.workspace_limit_bytes = device::device_batch_bytes(shape, {500, false}, one.schedule.workspace_bytes, 0);
-  const plan::Plan least = planned(limited, shape, {500, false}).value();
+  const plan::Plan halves = planned(limited, shape, batch).value();
+  EXPECT_EQ(ec_of(halves).products_together, 250) << "equal parts";
+  EXPECT_LE(halves.schedule.workspace_bytes, limited.workspace_limit_bytes);
+  EXPECT_GT(halves.schedule.seconds, many.schedule.seconds);
+  limited.workspace_limit_bytes = device::device_batch_bytes(shape, batch, one.schedule.workspace_bytes, 0);
+  const plan::Plan least = planned(limited, shape, batch).value();
+  EXPECT_EQ(ec_of(least).products_together, 1);
   EXPECT_EQ(least.schedule.workspace_bytes, limited.workspace_limit_bytes);
   EXPECT_DOUBLE_EQ(least.schedule.seconds, 500 * one.schedule.seconds) << "one after another";
   --limited.workspace_limit_bytes;
-  EXPECT_EQ(planned(limited, shape, {500, false}).status().code(), StatusCode::kWorkspaceTooSmall);
+  EXPECT_EQ(planned(limited, shape, batch).status().code(), StatusCode::kWorkspaceTooSmall);
   EXPECT_TRUE(planned(limited, shape, {499, false}).ok());
+}
+
+TEST_F(DeviceEcPlan, TakesAsManyProductsTogetherAsLaunchesHoldAndMemoryAllows) {
+  const auto together = [&](const problem::Shape& shape, const Batch& batch, const Policy& policy = ec_policy()) {
+    return ec_of(planned(policy, shape, batch).value()).products_together;
+  };
+  EXPECT_EQ(together({Scalar::kF32, 512, 512, 512}, {64, false}), 64);
+  EXPECT_EQ(together({Scalar::kF32, 512, 512, 512}, {64, true}), 64);
+  EXPECT_EQ(together({Scalar::kF32, 1024, 1024, 1024}, {64, false}), 16);
+  EXPECT_EQ(together({Scalar::kC64, 1024, 1024, 1024}, {16, false}), 4);
+  EXPECT_EQ(together({Scalar::kF32, 16, 16, 32}, {5000, false}), 1000) << "in five launches";
+  EXPECT_EQ(together({Scalar::kF32, 4096, 4096, 512}, {8, false}), 8);
+  EXPECT_EQ(together({Scalar::kF32, 8192, 8192, 8192}, {8, false}), 1) << "their lines may need profiles";
+  EXPECT_EQ(together({Scalar::kF32, 512, 512, 512}, {0, false}), 1);
+  Policy waiting = ec_policy();
+  waiting.may_sync = true;
+  EXPECT_EQ(together({Scalar::kF32, 512, 512, 512}, {64, false}, waiting), 1);
 }
 
 TEST_F(DeviceEcPlan, OfAnEmptyShapeNeedsTheStateOnly) {
