@@ -9,7 +9,8 @@ namespace {
 
 template <class T>
 OperandOfBatch operand_of_batch(const DeviceEcSplits<T>& task, bool is_a) {
-  OperandOfBatch o{operand_of<T>(task, is_a)};
+  OperandOfBatch o{};
+  static_cast<Operand&>(o) = operand_of<T>(task, is_a);
   o.array = reinterpret_cast<const float* const*>(task.array);
   o.data_step = task.data_step * problem::kTerms<T>;
   o.planes_step = task.planes_step;
