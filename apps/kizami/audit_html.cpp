@@ -188,14 +188,14 @@ std::string table(const AuditSummary& s) {
 
 constexpr const char* kStyle =
     "body{font:15px/1.45 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;color:#222}"
-    "h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.8em}svg{width:100%;height:auto}svg "
+    "h1{font-size:1.4em;overflow-wrap:anywhere}h2{font-size:1.1em;margin-top:1.8em}svg{width:100%;height:auto}svg "
     "text{font-size:12px;fill:#222}"
     ".rest{fill:#e4e4e0}.s0{fill:#2b6ca3}.s1{fill:#4b8fc4}.s2{fill:#84b5db}.own{fill:#2b6ca3}.kizami{fill:#d9822b}"
-    ".bad{fill:#b3261e}.grid{stroke:#dcdcd8}.bound{stroke:#b3261e}table{border-collapse:collapse;font-size:13px;width:"
-    "100%}"
+    ".bad{fill:#b3261e}.grid{stroke:#dcdcd8}.bound{stroke:#b3261e}table{display:block;overflow-x:auto;border-collapse:"
+    "collapse;font-size:13px}"
     "td,th{border-bottom:1px solid #ddd;padding:3px 6px;text-align:right;vertical-align:top}"
     "td:first-child,th:first-child,td:nth-child(2),th:nth-child(2),td:nth-child(6){text-align:left;overflow-wrap:"
-    "anywhere}"
+    "anywhere}td:first-child{min-width:11em}td:nth-child(2){min-width:8em}"
     "pre{background:#f6f6f3;padding:.7em;white-space:pre-wrap;overflow-wrap:anywhere}.key "
     "span{display:inline-block;width:1em;height:.7em;margin:0 "
     ".4em 0 1em}";
