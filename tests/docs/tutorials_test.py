@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^```([\w+]*)\n(.*?)^```$", re.M | re.S)
 NAMED = re.compile(r"\A(?:%%[^\n]*\n)?(?://|#|!|/\*|%) ([\w-]+\.\w+)\b")
 
 
