@@ -129,7 +129,7 @@ Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, 
 template <class T>
 Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside);
 
-/// Beyond pieces, or all where task.by_limbs: about 8 FP64 instructions an element, where pieces take 66.
+/// Beyond pieces, or all where task.by_limbs: about 12 FP64 instructions an element, where pieces of 14 planes take 66.
 template <class T>
 Status reconstruct_by_limbs(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
 

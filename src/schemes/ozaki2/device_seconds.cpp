@@ -21,10 +21,10 @@ namespace {
 // (src/model/program.cpp).
 constexpr double kSplitInstructions = 5;
 constexpr double kCrtInstructions = 66.0 / 14;
-// Instructions of a CRT of 14 planes in four limbs, 64 of them dot products of bytes, by the code of its kernel; and FP64
-// ones of an element.
+// Instructions of a CRT of 14 planes in four limbs by the code of its kernel for sm_90a: 456 in the loop that makes two
+// elements, 128 of them dot products of bytes and 20 of FP64; the others load, transpose and scale.
 constexpr double kLimbInstructions = 240.0 / 14;
-constexpr double kLimbFp64Instructions = 8;
+constexpr double kLimbFp64Instructions = 12;
 
 [[nodiscard]] double fp64_seconds(double instructions, const product::RelativeRates& rates) {
   constexpr double kInstructionsPerSecond = 33.5e12 / 2;  // of an H200, outside of tensor cores
