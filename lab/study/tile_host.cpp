@@ -89,6 +89,9 @@ std::vector<T> converted(const std::vector<double>& values) {
   return out;
 }
 
+/// GFLOPS as text, three digits at least: a large tile around a small product may be a thousandth of the rate of another.
+std::string rate(double gflops) { return gflops < 10 ? fmt::format("{:#.3g}", gflops) : fmt::format("{:.1f}", gflops); }
+
 struct Measurement {
   std::string type;
   std::int64_t n;
@@ -257,8 +260,7 @@ TileHostStudy study_tile_host(std::int64_t max_n, int threads) {
   study.speed = {"host_speed", "Square products on a processor, the fastest tiles", "n", "gflops", false, {}};
   for (const Measurement& m : all) {
     const bool is_alone = m.beside.empty();
-    study.host.rows.push_back({m.type, std::to_string(m.n), m.tiles, fmt::format("{:.1f}", m.gflops), m.beside,
-                               is_alone ? "" : fmt::format("{:.1f}", m.beside_gflops),
+    study.host.rows.push_back({m.type, std::to_string(m.n), m.tiles, rate(m.gflops), m.beside, is_alone ? "" : rate(m.beside_gflops),
                                is_alone ? "" : fmt::format("{:.2f}", m.ratio)});
     if (&fastest(all, m.type, m.n) != &m) continue;
     study.speed.points.push_back({m.type, "tile kernel", static_cast<double>(m.n), m.gflops, 0});
