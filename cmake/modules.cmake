@@ -1,7 +1,26 @@
+# kizami_sources_of_folder(OUT): every *.cpp of the folder, but only where CUDA is on *.cuda.cpp, host code that calls CUDA and that a C++ compiler
+# reads in a third of nvcc's time, and *.cu, device code and launches written <<<>>>.
+function(kizami_sources_of_folder out)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
+  foreach(source ${cuda_sources})
+    file(STRINGS ${source} device_lines LIMIT_COUNT 1 REGEX "__global__|__device__|<<<|[.]cuh\"")
+    if(NOT device_lines)
+      message(FATAL_ERROR "${source} has no device code: name it .cuda.cpp, and nvcc need not read it")
+    endif()
+  endforeach()
+  if(KIZAMI_HAS_CUDA)
+    list(APPEND sources ${cuda_sources})
+  else()
+    list(FILTER sources EXCLUDE REGEX "\\.cuda\\.cpp$")
+  endif()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
 # kizami_module(NAME <n> RANK <r> [SOURCES <file>...] [DEPS <module or target>...])
 #
 # Defines kizami_<n> from one folder of src/: a static PIC library, or an INTERFACE library while the folder has no source.
-# SOURCES defaults to every *.cpp of the folder, and *.cu where CUDA is on. DEPS names modules (base, num, ...) or targets
+# SOURCES defaults to kizami_sources_of_folder(). DEPS names modules (base, num, ...) or targets
 # (fmt::fmt, hwy::hwy, ...). Modules are PUBLIC dependencies, and must have a lower rank: configuring stops otherwise.
 # Includes read "base/x.hpp" (src/) and "kizami/x.hpp" (include/, tile/include/).
 function(kizami_module)
@@ -10,11 +29,7 @@ function(kizami_module)
     message(FATAL_ERROR "kizami_module: needs NAME and RANK; not understood: '${arg_UNPARSED_ARGUMENTS}'")
   endif()
   if(NOT arg_SOURCES)
-    file(GLOB arg_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-    file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
-    if(KIZAMI_HAS_CUDA)
-      list(APPEND arg_SOURCES ${cuda_sources})
-    endif()
+    kizami_sources_of_folder(arg_SOURCES)
   endif()
 
   set(target kizami_${arg_NAME})

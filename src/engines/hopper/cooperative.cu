@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The products of one triangle of C.
+// The forms of schedule kCooperative, and the products of one triangle of C.
 #include "engines/hopper/product_i8_sm90.cuh"
 
 namespace kizami::engines::hopper {
+
+FormKernels cooperative_256x128_kernels() {
+  return kernels_of<Form<HopperSchedule::kCooperative, LineOrder::kInOrder, 256, 128, 2, 4>>();
+}
+
+FormKernels cooperative_256x128_permuted_kernels() {
+  return kernels_of<Form<HopperSchedule::kCooperative, LineOrder::kPermuted, 256, 128, 2, 4>>();
+}
+
+FormKernels cooperative_192x256_kernels() {
+  return kernels_of<Form<HopperSchedule::kCooperative, LineOrder::kInOrder, 192, 256, 2, 4>>();
+}
 
 TriangleKernels triangle_kernels() {
   using product::Epilogue;
