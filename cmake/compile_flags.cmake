@@ -30,3 +30,8 @@ if(KIZAMI_WERROR)
   target_compile_options(kizami_warnings INTERFACE
     $<$<COMPILE_LANGUAGE:C,CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
+
+# Linked PRIVATE by what the libraries are made of: a section for each function and each variable, of which a linker leaves out those
+# that nothing reaches (-Wl,--gc-sections). Without, it can leave out whole units only. The code is the same.
+add_library(kizami_sections INTERFACE)
+target_compile_options(kizami_sections INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-ffunction-sections> $<$<COMPILE_LANGUAGE:C,CXX>:-fdata-sections>)

@@ -35,7 +35,7 @@ function(kizami_module)
   set(target kizami_${arg_NAME})
   if(arg_SOURCES)
     add_library(${target} STATIC ${arg_SOURCES})
-    target_link_libraries(${target} PRIVATE kizami_warnings)
+    target_link_libraries(${target} PRIVATE kizami_warnings kizami_sections)
     set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules
                                                CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)

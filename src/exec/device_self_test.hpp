@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Before a device of a kind that nobody has run is trusted: small products by each of its engines, beside the same
-// ones on the processor.
+// Before a device of a kind that nobody has run is trusted: small products by each of its engines, which must have the
+// processor's bits (exec/self_test_cases.hpp).
 #pragma once
 
 #include "kizami/status.hpp"

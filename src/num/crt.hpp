@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chinese remainder constants, computed and proven at compile time.
+// Chinese remainder constants, proven at compile time.
 //   P = p_1 ... p_N,  w_l = (P / p_l) ((P / p_l)^-1 mod p_l):  w_l = 1 (mod p_l), 0 (mod p_j),
 //   so x = sum_l w_l r_l (mod P) for the residues r_l of x.  Unique for |x| <= (P - 1) / 2.
 #pragma once
@@ -25,6 +25,24 @@ template <std::size_t S>
   return product;
 }
 
+/// What a modulus p contributes.
+struct CrtTerm {
+  CrtInt cofactor;  ///< P / p
+  int inverse = 0;  ///< of the cofactor modulo p
+};
+[[nodiscard]] constexpr CrtTerm crt_term(const CrtInt& product, int p) {
+  CrtTerm term;
+  term.cofactor = div_small(product, static_cast<std::uint64_t>(p)).quotient;
+  const std::uint64_t rest = div_small(term.cofactor, static_cast<std::uint64_t>(p)).remainder;
+  term.inverse = modular_inverse(static_cast<std::int64_t>(rest), p);
+  return term;
+}
+
+/// The integer in [0, P) that is c modulo p and 0 modulo the others. @range c in [0, p)
+[[nodiscard]] constexpr CrtInt scaled_weight(const CrtTerm& term, int p, int c) {
+  return mul_small(term.cofactor, static_cast<std::uint64_t>(term.inverse * c % p));
+}
+
 /// The constants of the first N moduli of a set.
 template <int N>
 struct CrtConstants {
@@ -41,11 +59,10 @@ template <int N, std::size_t S>
   crt.product = modulus_product(moduli, N);
   crt.half = shift_right(sub(crt.product, CrtInt(1)), 1);
   for (int l = 0; l < N; ++l) {
-    const int p = moduli[l];
-    crt.cofactors[l] = div_small(crt.product, static_cast<std::uint64_t>(p)).quotient;
-    const std::uint64_t rest = div_small(crt.cofactors[l], static_cast<std::uint64_t>(p)).remainder;
-    crt.inverses[l] = modular_inverse(static_cast<std::int64_t>(rest), p);
-    crt.weights[l] = mul_small(crt.cofactors[l], static_cast<std::uint64_t>(crt.inverses[l]));
+    const CrtTerm term = crt_term(crt.product, moduli[l]);
+    crt.cofactors[l] = term.cofactor;
+    crt.inverses[l] = term.inverse;
+    crt.weights[l] = scaled_weight(term, moduli[l], 1);
   }
   return crt;
 }
@@ -62,14 +79,6 @@ template <int N, std::size_t S>
     if (div_small(crt.weights[l], p).remainder != 1 || !less(crt.weights[l], crt.product)) return false;
   }
   return true;
-}
-
-/// The integer in [0, P) that is c modulo p_l and 0 modulo the others. @range c in [0, p_l)
-template <int N, std::size_t S>
-[[nodiscard]] constexpr CrtInt scaled_weight(const CrtConstants<N>& crt, const std::array<std::int16_t, S>& moduli,
-                                             int l, int c) {
-  const int factor = crt.inverses[l] * c % moduli[l];
-  return mul_small(crt.cofactors[l], static_cast<std::uint64_t>(factor));
 }
 
 }  // namespace kizami::num

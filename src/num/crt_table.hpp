@@ -9,9 +9,7 @@
 //   three planes  Ar Br, Ai Bi, (Ar + Ai)(Br + Bi):                    Re = 1st - 2nd, Im = 3rd - 1st - 2nd
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <utility>
 
 #include "num/crt.hpp"
 
@@ -40,48 +38,16 @@ struct CrtTable {
   CrtInt half_wide;                               ///< floor((P - 1) / 2)
 };
 
+/// Made by the first call that asks for it, and kept: all of them are 0.6 MB. Whatever the caller's floating-point modes.
 /// @range kMinModuli <= num_moduli <= max_moduli(ring); part: kReal in Z
+/// @throws std::bad_alloc
 [[nodiscard]] const CrtTable& crt_table(Ring ring, int num_moduli, Part part = Part::kReal);
 
 namespace detail {
 
-/// What plane number `plane` of its modulus p counts in a part, as a residue in [0, p).
-[[nodiscard]] constexpr int plane_coefficient(Ring ring, Part part, int l, int plane) {
-  if (ring == Ring::kReal) return 1;
-  const int p = modulus(ring, l);
-  if (l < kTwoProductModuli) {
-    const int divisor = part == Part::kReal ? 2 : 2 * sqrt_minus_one(p);
-    const int inverse = modular_inverse(divisor, p);
-    return part == Part::kImaginary && plane == 1 ? p - inverse : inverse;
-  }
-  if (part == Part::kReal) return plane == 0 ? 1 : plane == 1 ? p - 1 : 0;
-  return plane == 2 ? 1 : p - 1;
-}
-
 [[nodiscard]] constexpr double crt_digit(const CrtInt& x, int d) {
   const std::uint64_t mask = (std::uint64_t{1} << kCrtDigitBits) - 1;
   return static_cast<double>(shift_right(x, kCrtDigitBits * d).limb[0] & mask);
-}
-
-template <int N, std::size_t S>
-[[nodiscard]] constexpr CrtTable make_crt_table(Ring ring, Part part, const std::array<std::int16_t, S>& moduli) {
-  const CrtConstants<N> crt = make_crt<N>(moduli);
-  CrtTable table;
-  table.num_moduli = N;
-  table.num_planes = num_planes(ring, N);
-  table.num_digits = (bit_width(crt.product) + 1 + kCrtDigitBits - 1) / kCrtDigitBits;
-  for (int l = 0; l < N; ++l) {
-    for (int i = 0; i < planes_of_modulus(ring, l); ++i) {
-      const CrtInt weight = scaled_weight(crt, moduli, l, plane_coefficient(ring, part, l, i));
-      const int q = num_planes(ring, l) + i;
-      for (int d = 0; d < table.num_digits; ++d) table.weight[q][d] = crt_digit(weight, d);
-      table.fraction[q] = to_double_down(weight) / to_double_down(crt.product);
-    }
-  }
-  for (int d = 0; d < table.num_digits; ++d) table.product[d] = crt_digit(crt.product, d);
-  table.product_wide = crt.product;
-  table.half_wide = crt.half;
-  return table;
 }
 
 }  // namespace detail
