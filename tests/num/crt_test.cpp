@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cstdint>
 #include <utility>
 
@@ -96,6 +97,19 @@ TEST(CrtTable, DigitsReassembleToTheConstants) {
       largest_digit_sum += (p / 2) * (tests::power_of_two(kCrtDigitBits) - 1);
     }
     EXPECT_LT(largest_digit_sum, tests::power_of_two(48));
+  }
+}
+
+/// The first caller makes a table, in whatever modes it runs.
+TEST(CrtTable, IsMadeInTheModesOfTheLibrary) {
+  constexpr int kCount = 23;
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  const CrtTable& table = crt_table(Ring::kReal, kCount);
+  ASSERT_EQ(std::fesetround(FE_TONEAREST), 0);
+  const CrtConstants<kCount> crt = make_crt<kCount>(kRealModuli);
+  for (int l = 0; l < kCount; ++l) {
+    EXPECT_EQ(table.fraction[l],
+              to_double_down(crt.weights[static_cast<std::size_t>(l)]) / to_double_down(crt.product));
   }
 }
 
