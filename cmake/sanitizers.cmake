@@ -3,6 +3,10 @@ if(KIZAMI_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${KIZAMI_SANITIZE}> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
   add_link_options(-fsanitize=${KIZAMI_SANITIZE})
+  # A program has a million addresses of places in the sources, which a fixed position leaves nothing to do with at its start.
+  if(KIZAMI_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
+  endif()
 endif()
 
 # libFuzzer is guided by coverage, so what it runs is instrumented too; the fuzz targets link its main().

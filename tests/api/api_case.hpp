@@ -25,14 +25,12 @@
 #include "check/reference.hpp"
 #include "kizami/gemm.hpp"
 #include "num/bounds.hpp"
+#include "tests/sanitized.hpp"
 
 namespace kizami::api_test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kIsSanitized = true;
-#else
-inline constexpr bool kIsSanitized = false;
-#endif
+using tests::is_left_out;
+using tests::kIsSanitized;
 
 /// Threads of references and fillings; the machines that run these tests have few.
 inline constexpr int kThreads = 2;

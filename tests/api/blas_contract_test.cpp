@@ -29,6 +29,7 @@ INSTANTIATE_TEST_SUITE_P(All, Contract, ::testing::Values(Scalar::kF64, Scalar::
 
 // product_of() checks the canaries in the padding and around the buffers, and that A and B are unchanged.
 TEST_P(Contract, OpsLayoutsAndPaddingChangeNoBit) {
+  int turn = 0;
   const std::string tails[] = {"a=1 b=0 A=randn B=exprand:phi=4",
                                "a=-0.5 b=0.3 A=grade:inner,span=60 B=grade:inner,span=60",
                                "a=2.7 b=1 A=evil:span=100 B=randn,nan@3:2"};
@@ -42,6 +43,7 @@ TEST_P(Contract, OpsLayoutsAndPaddingChangeNoBit) {
           for (const Op op_b : kOps) {
             for (const Layout layout : {Layout::kColMajor, Layout::kRowMajor}) {
               for (const std::int64_t pad : {0, 3}) {
+                if (is_left_out(turn++, 5)) continue;
                 Case c = base;
                 c.op_a = op_a;
                 c.op_b = op_b;
@@ -126,11 +128,13 @@ TEST_P(Contract, BetaOneWithoutProductLeavesC) {
 
 TEST_P(Contract, TinyShapes) {
   Tally tally;
+  int turn = 0;
   for (const char* ops : {"nn", "tn", "nt", "tt"}) {
     for (const std::int64_t m : {0, 1, 2}) {
       for (const std::int64_t n : {0, 1, 3}) {
         for (const std::int64_t k : {0, 1, 2}) {
           for (const char* scalars : {"a=1 b=0", "a=-0.7 b=0.3", "a=0 b=2", "a=1 b=1", "a=2 b=-1"}) {
+            if (is_left_out(turn++, 7)) continue;
             Case c = parse(std::string(ops) + " 1x1x1 ld+1 A=randn B=randn " + scalars);
             c.m = m;
             c.n = n;

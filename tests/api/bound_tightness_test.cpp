@@ -115,11 +115,13 @@ TEST(TruncationBound, IsTightOnAdversarialData) {
 
 TEST(TruncationBound, HoldsElementwiseForAnyData) {
   double worst = 0;
+  int turn = 0;
   for (const char* cls : {"randn", "exprand:phi=2", "exprand:phi=8", "grade:inner", "evil", "huge", "cancel",
                           "int:bits=8", "pow2", "identity", "lower", "zerocols", "hilbert"}) {
     for (const std::int64_t k : {2, 64, 129, 300}) {
       for (const int moduli : {3, 5, 9, 14, 20}) {
         if (kIsSanitized && (k > 64 || moduli > 9)) continue;
+        if (is_left_out(turn++, 5)) continue;
         worst = std::max(worst, worst_ratio<double>(case_of_class(Scalar::kF64, cls, 0, k, moduli)));
         if (k <= 129)
           worst = std::max(worst, worst_ratio<std::complex<double>>(case_of_class(Scalar::kC128, cls, 0, k, moduli)));

@@ -248,6 +248,7 @@ TEST(NoBitChanges, ByFloatingPointModes) {
       for (const char* line : kLines) {
         Case c = case_of(line);
         c.m += ++extra;
+        if (is_left_out(extra, 4)) continue;
         c.policy.threads = kThreads;
         with_scalar(c.scalar, [&]<class T>() {
           const auto alpha = check::alpha_of<T>(c), beta = check::beta_of<T>(c);

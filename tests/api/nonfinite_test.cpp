@@ -32,8 +32,9 @@ TEST_P(NonFinite, OnePlacement) {
     for (const char* place : {"corner", "edge", "middle", "last", "all"}) {
       for (const char* operand : {"A", "B", "C"}) {
         for (const char* scalars : {"a=1 b=0", "a=-2 b=0.5", "a=1 b=1", "a=0 b=1.5"}) {
+          if (is_left_out(++turn, 7)) continue;
           std::string line =
-              std::string(GetParam()) + " " + (++turn % 2 == 0 ? "nn" : "tt") + " 9x7x65 " + scalars + " threads=2";
+              std::string(GetParam()) + " " + (turn % 2 == 0 ? "nn" : "tt") + " 9x7x65 " + scalars + " threads=2";
           for (const char* x : {"A", "B", "C"}) {
             line += std::string(" ") + x + "=randn" + (std::string(x) == operand ? "," + kind + "@" + place : "");
           }
@@ -52,6 +53,7 @@ TEST_P(NonFinite, OnePlacement) {
 // Inf 0, Inf - Inf, NaN over Inf, and infinities that meet zeros, signs and each other.
 TEST_P(NonFinite, SeveralPlacements) {
   Tally tally;
+  int turn = 0;
   const char* const operands[] = {
       "A=randn,inf@0:3,-inf@0:5 B=randn",
       "A=randn,inf@2:3 B=randn,-inf@3:4",
@@ -73,6 +75,7 @@ TEST_P(NonFinite, SeveralPlacements) {
          {"a=1 b=0", "a=-1 b=0", "a=3 b=-0.5 C=randn,inf@middle,-inf@edge,nan@corner", "a=inf b=0", "a=nan b=0",
           "a=1 b=inf", "a=1 b=nan", "a=-inf b=inf C=ones", "a=1 b=1 C=big,inf@2:2"}) {
       for (const char* gauge : {"", " gauge=norm"}) {
+        if (is_left_out(turn++, 5)) continue;
         // An infinite alpha shows the sign of the product, which a bound against the norms does not fix.
         const std::string alpha(scalars, std::string(scalars).find(' '));
         if (gauge[0] != '\0' && (alpha == "a=inf" || alpha == "a=-inf")) continue;
@@ -87,11 +90,13 @@ TEST_P(NonFinite, SeveralPlacements) {
 // A term that overflows on its own is still one finite term: infinity comes from the sum or not at all.
 TEST_P(NonFinite, FiniteOperandsNeverGiveNaN) {
   Tally tally;
+  int turn = 0;
   for (const char* pair : {"A=big B=big", "A=overflow B=overflow", "A=big B=ones", "A=cancel,x2^1000 B=cancel,x2^1000",
                            "A=big B=tiny", "A=huge:exp=1000 B=huge:exp=1000", "A=evil:span=2000 B=evil:span=2000"}) {
     for (const char* scalars : {"a=1 b=0", "a=-1 b=1 C=big", "a=0.5 b=2 C=big", "a=1e30 b=-1e30 C=big",
                                 "a=1e-30 b=3 C=big", "a=1e-30 b=-1 C=zeros"}) {
       for (const char* shape : {"6x5x1", "6x5x2", "6x5x65", "5x6x300"}) {
+        if (is_left_out(turn++, 5)) continue;
         const Case c = case_of(std::string(GetParam()) + " nn " + shape + " " + pair + " " + scalars + " threads=2");
         expect_guaranteed(c, &tally);
         with_scalar(c.scalar, [&]<class T>() {

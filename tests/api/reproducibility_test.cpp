@@ -76,11 +76,13 @@ INSTANTIATE_TEST_SUITE_P(All, ForcedNative, ::testing::Values("d", "s", "z", "c"
 // k beyond 256 goes in blocks, since c(k) u is less than k u there.
 TEST_P(ForcedNative, MeetsItsBound) {
   Tally tally;
+  int turn = 0;
   for (const char* operands : {"A=randn B=randn", "A=rand B=rand", "A=exprand:phi=4 B=exprand:phi=4",
                                "A=cancel B=cancel", "A=lower B=hilbert"}) {
     for (const std::int64_t k : {1, 2, 255, 256, 257, 600, 1025, 3000}) {
       for (const char* scalars : {"a=1 b=0", "a=-1 b=0"}) {
         if (kIsSanitized && k > 600) continue;
+        if (is_left_out(turn++, 5)) continue;
         Case c = case_of(std::string(GetParam()) + " nt 9x8x1 ld+2 scheme=native threads=2 C=randn,nan@all " +
                          operands + " " + scalars);
         c.k = k;
@@ -98,7 +100,8 @@ TEST_P(ForcedNative, MeetsItsBoundWithAlphaAndBeta) {
   Tally tally;
   for (const std::int64_t k : {3, 300, 2000, 8192}) {
     const bool is_complex_type = is_complex(case_of(std::string(GetParam()) + " nn 1x1x1").scalar);
-    if (is_complex_type && k > 2000) continue;  // the exact reference takes 4 k products an element
+    if (k > (kIsSanitized ? 300 : is_complex_type ? 2000 : 8192))
+      continue;  // the exact reference takes 4 k products an element
     for (const char* scalars :
          {is_complex_type ? "a=2.7-1i b=0.3i C=randn" : "a=2.7 b=-1 C=randn",
           is_complex_type ? "a=1i b=1-2i C=randn" : "a=1 b=-2 C=randn", "a=2.7 b=0 C=randn,nan@all", "a=1 b=1 C=randn",

@@ -53,10 +53,11 @@ TEST_P(StructuredOperand, StaysInIntegers) {
   if (scalar == "d") accuracies.insert(accuracies.end(), {"bits=40", "bits=52"});
   if (scalar == "s") accuracies.insert(accuracies.end(), {"bits=8", "bits=20", "bits=23"});
   Tally native;
+  int turn = 0;
   for (const std::string& accuracy : accuracies) {
     for (const std::string& operands : {"A=" + cls + " B=randn", "A=randn B=" + cls, "A=" + cls + " B=" + cls}) {
       for (const char* shape : {"61x61x61", "17x19x300"}) {
-        if (kIsSanitized && shape[0] == '6') continue;
+        if (kIsSanitized && (shape[0] == '6' || turn++ % 2 != 0)) continue;
         const std::string line =
             scalar + " nn " + shape + " " + operands + " accuracy=" + accuracy + " fp64=refuse threads=2";
         const Outcome outcome = expect_guaranteed(case_of(line), accuracy == "native" ? &native : nullptr);

@@ -5,7 +5,7 @@ import json
 from fractions import Fraction
 
 import cli_support
-from cli_support import NONFINITE, OK, REFUSED, USAGE, CliTest, npy_bytes, random_complex, read_npy
+from cli_support import NONFINITE, OK, REFUSED, USAGE, CliTest, npy_bytes, random_complex, read_npy, some
 
 UNITS = {"c8": 2.0**-24, "c16": 2.0**-53}
 
@@ -83,8 +83,8 @@ class ComplexTest(CliTest):
         c = random_complex(4, 5, 3)
         for order in "CF":
             self.matrix("C0.npy", c, dtype="<c16", order=order)
-            for text, value in [("1.5-2i", 1.5 - 2j), ("1.5-2j", 1.5 - 2j), ("-0.5", -0.5), ("2i", 2j), ("-i", -1j), ("j", 1j), ("1+j", 1 + 1j),
-                                ("25e-1+1E+1i", 2.5 + 10j), ("-1e-1-.5j", complex(-1e-1, -.5)), ("+3i", 3j), ("0", 0)]:
+            for text, value in some([("1.5-2i", 1.5 - 2j), ("1.5-2j", 1.5 - 2j), ("-0.5", -0.5), ("2i", 2j), ("-i", -1j), ("j", 1j), ("1+j", 1 + 1j),
+                                ("25e-1+1E+1i", 2.5 + 10j), ("-1e-1-.5j", complex(-1e-1, -.5)), ("+3i", 3j), ("0", 0)], 4):
                 with self.subTest(text=text, order=order):
                     args = ("A.npy", "B.npy", "-o", "C.npy", "--c", "C0.npy")
                     report = self.gemm_json(*args, f"--alpha={text}", "--beta=1")
@@ -110,7 +110,7 @@ class ComplexTest(CliTest):
 
     def test_malformed_scalars(self):
         self.operands()
-        for text in ("1-2", "1-2k", "1--2i", "1+-2i", "1-2i3", "1 -2i", "(1-2j)", "1i2i", "2*i", "1e5+i+i", "xi", "1-xj", "e+i", "1e999i", "--i", "ii", "+-i", "++i", "1e+i", "1++i", "1-+i", "i1", "+"):
+        for text in some(("1-2", "1-2k", "1--2i", "1+-2i", "1-2i3", "1 -2i", "(1-2j)", "1i2i", "2*i", "1e5+i+i", "xi", "1-xj", "e+i", "1e999i", "--i", "ii", "+-i", "++i", "1e+i", "1++i", "1-+i", "i1", "+"), 3):
             with self.subTest(text=text):
                 self.expect_error(USAGE, "gemm", "A.npy", "B.npy", "-o", "C.npy", f"--alpha={text}", says="--alpha = '")
         self.assertFalse((self.dir / "C.npy").exists())

@@ -5,7 +5,7 @@ import resource
 import subprocess
 
 import cli_support
-from cli_support import BAD_INPUT, IS_ROOT, IS_SANITIZED, MEMORY, NONFINITE, OK, REFUSED, SHAPES, USAGE, CliTest, npy_bytes, random_matrix
+from cli_support import BAD_INPUT, IS_ROOT, IS_SANITIZED, MEMORY, NONFINITE, OK, REFUSED, SHAPES, USAGE, CliTest, npy_bytes, random_matrix, some
 
 GOOD = ("gemm", "A.npy", "B.npy", "-o", "C.npy")
 
@@ -22,7 +22,7 @@ class ErrorsTest(CliTest):
         self.assertFalse([name for name in self.names() if name.startswith(".")])
 
     def test_usage(self):
-        for args, says in [
+        for args, says in some([
                 ((), "no command; allowed: gemm, plan, check"),
                 (("gemn",), "unknown command 'gemn'; allowed: gemm, plan, check"),
                 (("--frobnicate",), "--frobnicate"),
@@ -66,7 +66,7 @@ class ErrorsTest(CliTest):
                 ((*GOOD, "--alpha", "1e999"), "--alpha = '1e999'"),
                 ((*GOOD, "--beta", "1"), ("--beta = 1", "--c")),
                 ((*GOOD, "--c", "C0.npy"), "--beta"),
-        ]:
+        ], 4):
             with self.subTest(args=args):
                 self.expect_error(USAGE, *args, says=says)
 
@@ -140,7 +140,8 @@ class ErrorsTest(CliTest):
             with self.subTest(name=name):
                 self.file("bad.npy", data)
                 self.expect_error(BAD_INPUT, "gemm", "A.npy", "bad.npy", "-o", "C.npy", says=("bad.npy", says))
-                self.expect_error(BAD_INPUT, "gemm", "bad.npy", "B.npy", "-o", "C.npy", says=("bad.npy", says))
+                if not IS_SANITIZED:  # the same reader
+                    self.expect_error(BAD_INPUT, "gemm", "bad.npy", "B.npy", "-o", "C.npy", says=("bad.npy", says))
 
     def test_types_must_agree(self):
         self.matrix("B.npy", random_matrix(6, 5, 2), dtype="<f4")

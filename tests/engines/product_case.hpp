@@ -10,20 +10,12 @@
 #include "base/int_math.hpp"
 #include "num/modular.hpp"
 #include "product/product.hpp"
+#include "tests/sanitized.hpp"
 
 namespace kizami::engines::testing {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-inline constexpr bool kIsSanitized = true;
-#else
-inline constexpr bool kIsSanitized = false;
-#endif
-#else
-inline constexpr bool kIsSanitized = false;
-#endif
+using tests::is_left_out;
+using tests::kIsSanitized;
 
 enum class Fill : std::uint8_t {
   kResidues,  ///< any residue of the plane's modulus

@@ -10,6 +10,7 @@
 
 #include "gpu_soak/on_host.hpp"
 #include "num/bounds.hpp"
+#include "sanitized.hpp"
 
 namespace gpu_soak {
 namespace {
@@ -46,7 +47,7 @@ TEST(Judge, TakesWhatTheDefinitionsSay) {
   Limits limits;
   limits.max_size = 24;
   limits.features.set(Feature::kNonFinite, false);
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < (kizami::tests::kIsSanitized ? 80 : 400); ++seed) {
     const Case x = draw_case(seed, limits);
     switch (x.scalar) {
       case kizami::Scalar::kF32:

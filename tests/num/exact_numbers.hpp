@@ -16,6 +16,7 @@
 
 #include "num/line_stats.hpp"
 #include "num/wide_int.hpp"
+#include "tests/sanitized.hpp"
 
 // How GoogleTest prints them: the stream operators of gmpxx.h need a library of their own.
 template <class Expression>
@@ -31,14 +32,6 @@ namespace kizami::tests {
 
 using Integer = mpz_class;
 using Rational = mpq_class;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kIsSanitized = true;
-#else
-inline constexpr bool kIsSanitized = false;
-#endif
-/// Number of random cases: fewer under a sanitizer, whose tests run ten times slower.
-[[nodiscard]] constexpr int cases(int count) { return kIsSanitized ? count / 20 + 1 : count; }
 
 // ---- conversions ----------------------------------------------------------------------------------------------------
 

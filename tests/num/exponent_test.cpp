@@ -16,6 +16,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/sanitized.hpp"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -210,7 +212,7 @@ TYPED_TEST(Exponent, EveryBinadeIsReadExactly) {
 TYPED_TEST(Exponent, RandomBitPatternsAreReadExactly) {
   Exact exact;
   std::mt19937_64 rng(11);
-  for (int i = 0; i < 200'000; ++i) expect_read_exactly(random_finite<TypeParam>(rng), exact);
+  for (int i = 0; i < tests::cases(200'000); ++i) expect_read_exactly(random_finite<TypeParam>(rng), exact);
 }
 
 TYPED_TEST(Exponent, FloorLog2KeepsTheOrderOfAllMagnitudes) {
@@ -281,7 +283,7 @@ TYPED_TEST(Exponent, ScalingRandomNumbersByRandomShifts) {
   Exact exact;
   std::mt19937_64 rng(13);
   const int low = FloatTraits<T>::kMinUlpExponent;
-  for (int i = 0; i < 200'000; ++i) {
+  for (int i = 0; i < tests::cases(200'000); ++i) {
     T x = random_finite<T>(rng);
     if (i % 3 == 0) {  // few bits: ties in the subnormal range
       x = static_cast<T>(static_cast<int>(rng() % 64) - 32) * exp2i<T>(static_cast<int>(rng() % 200) - 100);
@@ -336,7 +338,7 @@ TYPED_TEST(Exponent, ComposingRandomMagnitudes) {
   Exact exact;
   std::mt19937_64 rng(17);
   const int min_sticky_bits = FloatTraits<T>::kSignificandBits + 1;
-  for (int i = 0; i < 200'000; ++i) {
+  for (int i = 0; i < tests::cases(200'000); ++i) {
     const int num_bits = static_cast<int>(rng() % 129);
     Uint128 m = (static_cast<Uint128>(rng()) << 64) | rng();
     m = num_bits == 0 ? 0 : (m | (static_cast<Uint128>(1) << 127)) >> (128 - num_bits);
@@ -353,7 +355,7 @@ TYPED_TEST(Exponent, ComposingTiesAndTheirNeighbours) {
   Exact exact;
   std::mt19937_64 rng(19);
   const int p = Traits::kSignificandBits;
-  for (int i = 0; i < 30'000; ++i) {
+  for (int i = 0; i < tests::cases(30'000); ++i) {
     // A p-bit integer (all ones, or odd, or even), a half below it, then up to 128 - p - 1 zeros.
     std::uint64_t kept = (std::uint64_t{1} << (p - 1)) | (rng() & ((std::uint64_t{1} << (p - 1)) - 1));
     if (i % 5 == 0) kept = (std::uint64_t{1} << p) - 1;

@@ -9,11 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <regex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/plan.hpp"
+#include "tests/sanitized.hpp"
 
 namespace kizami::plan {
 
@@ -35,8 +36,12 @@ inline constexpr std::size_t kLimits[] = {1, std::size_t{1} << 30, std::size_t{1
 
 /// A number below zero, which no count is; exponents as in 1e-14 are none.
 [[nodiscard]] inline bool has_negative_number(const std::string& text) {
-  static const std::regex negative("(^|[ =(])-[0-9]");
-  return std::regex_search(text, negative);
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    const bool is_sign =
+        text[i] == '-' && (i == 0 || std::string_view(" =(").find(text[i - 1]) != std::string_view::npos);
+    if (is_sign && text[i + 1] >= '0' && text[i + 1] <= '9') return true;
+  }
+  return false;
 }
 
 struct Tally {
@@ -68,9 +73,11 @@ inline void expect_counted(const problem::Shape& shape, const Policy& policy, co
 /// Plans at the ends of all ranges: shapes, schemes, numbers of products, limits.
 inline void expect_counted(Scalar scalar, const std::vector<Scheme>& schemes, const Environment& environment) {
   Tally tally;
+  int turn = 0;
   for (const problem::Shape& shape : shapes_of(scalar)) {
     for (const Scheme scheme : schemes) {
       for (const std::size_t limit : kLimits) {
+        if (tests::is_left_out(turn++, 5)) continue;
         Policy policy;
         policy.scheme = scheme;
         policy.workspace_limit_bytes = limit;

@@ -146,7 +146,7 @@ TEST(OwnPhases, RunWhereTheyTakeWhatIsThere) {
 }
 
 TEST(OwnPhases, RunInEveryChunk) {
-  const Counts counts = counts_of({.m = 300, .n = 280, .k = 1000, .workspace_limit = 5 << 20});
+  const Counts counts = counts_of({.m = 300, .n = 280, .k = 300, .workspace_limit = 5 << 20});
   EXPECT_GT(counts.splits, 2);
   EXPECT_GT(counts.reconstructions, 1);
 }
