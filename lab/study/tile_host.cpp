@@ -260,8 +260,8 @@ TileHostStudy study_tile_host(std::int64_t max_n, int threads) {
   study.speed = {"host_speed", "Square products on a processor, the fastest tiles", "n", "gflops", false, {}};
   for (const Measurement& m : all) {
     const bool is_alone = m.beside.empty();
-    study.host.rows.push_back({m.type, std::to_string(m.n), m.tiles, rate(m.gflops), m.beside, is_alone ? "" : rate(m.beside_gflops),
-                               is_alone ? "" : fmt::format("{:.2f}", m.ratio)});
+    study.host.rows.push_back({m.type, std::to_string(m.n), m.tiles, rate(m.gflops), m.beside,
+                               is_alone ? "" : rate(m.beside_gflops), is_alone ? "" : fmt::format("{:.2f}", m.ratio)});
     if (&fastest(all, m.type, m.n) != &m) continue;
     study.speed.points.push_back({m.type, "tile kernel", static_cast<double>(m.n), m.gflops, 0});
     if (!is_alone) study.speed.points.push_back({m.type, m.beside, static_cast<double>(m.n), m.beside_gflops, 0});

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include "schemes/ec/device_run.hpp"
 #include "device/pointer_upload.hpp"
 #include "device/wait.hpp"
 #include "device/writes_c.hpp"
 #include "fp64/device_calls.hpp"
 #include "fp64/device_left.hpp"
 #include "fp64/nonfinite_alpha.hpp"
-#include "schemes/ec/device_run.hpp"
 
 #include <cuda_runtime_api.h>
 
