@@ -36,8 +36,8 @@ using ReportingForm = Form<HopperSchedule::kCooperative, LineOrder::kPermuted, 2
 inline constexpr int kReportingBlock = 256;
 static_assert(ReportingForm::kTileI == kReportingBlock &&
               ReportingForm::kTileJ * ReportingForm::kCluster == kReportingBlock);
-inline constexpr int kReportingThreads = 9 * 32;
 inline constexpr int kCopyingWarp = 8;
+inline constexpr int kReportingWarps = 9;
 /// Warps that report a block, of each plane.
 inline constexpr std::uint32_t kReportsOfPlane = ReportingForm::kCluster * 8;
 /// With launch bounds of so many threads a thread has 65536 / 384 = 170 registers, rounded down to 168.
@@ -115,10 +115,19 @@ __device__ __forceinline__ void produce_reported(const ReportingParams& params, 
   }
 }
 
-/// @range blockDim = kReportingThreads; grid a multiple of the cluster; F::kSharedBytes of dynamic shared memory; counts
-///        of reports and epochs are zero
-template <class Params = ReportingParams>
-__global__ void __launch_bounds__(kBoundThreads, 1) reporting_product_sm90(const __grid_constant__ Params params) {
+/// What further warps of each block do meanwhile: nothing, for there are none.
+struct NoCompanion {
+  static constexpr int kWarps = 0;
+  __device__ void run(std::uint32_t /*warp*/) const {}
+};
+
+/// Companion: plain data; run() is called by kWarps warps, at most three, behind let_next_run_beside(). It calls no
+/// function that is not inlined, for ptxas would then wait after every wgmma.
+/// @range blockDim = 32 (kReportingWarps + Companion::kWarps); grid a multiple of the cluster; F::kSharedBytes of dynamic
+///        shared memory; counts of reports and epochs are zero
+template <class Companion>
+__global__ void __launch_bounds__(kBoundThreads, 1)
+    reporting_product_sm90(const __grid_constant__ ReportingParams params, const __grid_constant__ Companion companion) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using F = ReportingForm;
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
@@ -134,6 +143,9 @@ __global__ void __launch_bounds__(kBoundThreads, 1) reporting_product_sm90(const
 
   if (warp == kCopyingWarp) {
     if (threadIdx.x % 32 == 0) produce_reported(params, cluster, num_clusters, num_tiles, planes, cta);
+    __syncwarp();
+  } else if (Companion::kWarps > 0 && warp > kCopyingWarp) {
+    companion.run(warp - kReportingWarps);
     __syncwarp();
   } else {
     const std::uint32_t consumer = warp / 4;
@@ -197,14 +209,16 @@ __global__ void __launch_bounds__(kBoundThreads, 1) reporting_product_sm90(const
 
 /// Enqueues the product of a description that HopperForm::kCooperative256x128Permuted accepts, k >= 1.
 /// @param reports  its counts are zero; what follows in the queue may run beside this kernel (device_crt_beside.cuh)
-inline Status launch_reporting_product(const product::ProductDesc& d, const product::Pointers& pointers,
-                                       const product::BlockReports& reports, product::Queue queue) {
+template <class Companion = NoCompanion>
+Status launch_reporting_product(const product::ProductDesc& d, const product::Pointers& pointers,
+                                const product::BlockReports& reports, product::Queue queue, Companion companion = {}) {
+  static_assert(32 * (kReportingWarps + Companion::kWarps) <= kBoundThreads);
   using F = ReportingForm;
   if (!form_accepts(traits_of(HopperForm::kCooperative256x128Permuted), d) || d.k < 1 || d.m < 1 || d.n < 1)
     return {StatusCode::kUnsupported, "no product of permuted lines that reports"};
   CurrentDevice device;
   KIZAMI_RETURN_IF_ERROR(find_current_device(device));
-  const auto* const kernel = reinterpret_cast<const void*>(&reporting_product_sm90<>);
+  const auto* const kernel = reinterpret_cast<const void*>(&reporting_product_sm90<Companion>);
   static SharedMemoryGrant grant;
   KIZAMI_RETURN_IF_ERROR(grant.ask(kernel, F::kSharedBytes, device.ordinal));
   ReportingParams params{};
@@ -222,8 +236,10 @@ inline Status launch_reporting_product(const product::ProductDesc& d, const prod
   params.reports = reports;
   const std::int64_t tiles = std::int64_t{reports.walk.num_blocks()} * d.num_products;
   const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, device.num_sms / F::kCluster)));
-  return base::launch_overlapped_clusters("the launch of the reporting product", kernel, clusters * F::kCluster,
-                                          kReportingThreads, F::kCluster, F::kSharedBytes, queue, &params);
+  void* arguments[] = {&params, &companion};
+  return base::enqueue_overlapped("the launch of the reporting product", kernel, dim3(clusters * F::kCluster),
+                                  dim3(32 * (kReportingWarps + Companion::kWarps)), F::kCluster, F::kSharedBytes, queue,
+                                  arguments);
 }
 
 }  // namespace kizami::engines::hopper

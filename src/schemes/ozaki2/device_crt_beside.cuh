@@ -121,38 +121,70 @@ __device__ __forceinline__ void reconstruct_runs(const BesideTask<T>& task, cons
   }
 }
 
+/// Some warps of a block: `thread` of `threads`, which meet at a named barrier.
+struct BesideWarps {
+  int thread;
+  int threads;
+  int barrier;
+};
+
 template <class T, int kPieces>
-__device__ __forceinline__ void share_beside_constants(const DeviceCrtTable* tables, double* shared) {
+__device__ __forceinline__ void share_beside_constants(const DeviceCrtTable* tables, const BesideWarps& warps,
+                                                       double* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   using Layout = PieceLayout<kPieces, most_piece_planes(kIsComplex<T>, kPieces)>;
-  for (int at = static_cast<int>(threadIdx.x); at < kParts * Layout::kSize; at += static_cast<int>(blockDim.x))
+  for (int at = warps.thread; at < kParts * Layout::kSize; at += warps.threads)
     shared[at] = Layout::value(tables[at / Layout::kSize].pieces, at % Layout::kSize);
-  __syncthreads();
+  base::named_barrier_sync(warps.barrier, warps.threads);
 }
+
+template <class T>
+inline constexpr int kBesideNumbers =
+    (kIsComplex<T> ? 2 : 1) * PieceLayout<3, most_piece_planes(kIsComplex<T>, 3)>::kSize;
+
+/// By some warps of a block, all of which come here. numbers: [kBesideNumbers], aligned to 16 bytes.
+/// kPieces: of rungs that are taken here; 0: two and three
+template <class T, int kPieces = 0>
+__device__ __forceinline__ void reconstruct_blocks(const BesideTask<T>& task, const BesideWarps& warps, double* numbers) {
+  const DeviceCrtTable* const tables = tables_of_rung<T, false>(task.crt, /*scales=*/false);
+  const int pieces = tables == nullptr ? 0 : tables->pieces.count;
+  if (kPieces != 3 && pieces == 2) {
+    share_beside_constants<T, 2>(tables, warps, numbers);
+    reconstruct_runs<T, 2, false>(task, tables, numbers);
+  } else if (kPieces != 2 && pieces == 3) {
+    share_beside_constants<T, 3>(tables, warps, numbers);
+    if (tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
+      reconstruct_runs<T, 3, true>(task, tables, numbers);
+    } else if (kPieces == 0) {
+      reconstruct_runs<T, 3, false>(task, tables, numbers);
+    }
+  }
+}
+
+/// As warps of the product's own blocks (reporting_product_sm90.cuh): where the registers that it leaves are nobody
+/// else's. They take the lowest rung alone, and reconstruct_beside() behind the product the others, and what is left.
+template <class T, int kPieces>
+struct CrtCompanion {
+  static constexpr int kWarps = 3;
+  BesideTask<T> task;
+
+  __device__ __forceinline__ void run(std::uint32_t warp) const {
+    __shared__ __align__(16) double numbers[kBesideNumbers<T>];
+    const BesideWarps warps{static_cast<int>(warp * 32 + threadIdx.x % 32), 32 * kWarps, /*barrier=*/1};
+    reconstruct_blocks<T, kPieces>(task, warps, numbers);
+  }
+};
 
 /// @range blockDim.x a multiple of 32, at most kBesideThreads; enqueued behind the product of the reports
 template <class T>
 __global__ void __launch_bounds__(kBesideThreads, kBesideBlocks)
     reconstruct_beside(const __grid_constant__ BesideTask<T> task) {
-  constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  constexpr int kNumbers = kParts * PieceLayout<3, most_piece_planes(kIsComplex<T>, 3)>::kSize;
-  __shared__ __align__(16) double numbers[kNumbers];
+  __shared__ __align__(16) double numbers[kBesideNumbers<T>];
   __shared__ bool is_last;
   base::run_beside_previous();
   if (task.times != nullptr && threadIdx.x == 0) task.times[2 * blockIdx.x] = nanoseconds();
-  const DeviceCrtTable* const tables = tables_of_rung<T, false>(task.crt, /*scales=*/false);
-  const int pieces = tables == nullptr ? 0 : tables->pieces.count;
-  if (pieces == 2) {
-    share_beside_constants<T, 2>(tables, numbers);
-    reconstruct_runs<T, 2, false>(task, tables, numbers);
-  } else if (pieces == 3) {
-    share_beside_constants<T, 3>(tables, numbers);
-    if (tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
-      reconstruct_runs<T, 3, true>(task, tables, numbers);
-    } else {
-      reconstruct_runs<T, 3, false>(task, tables, numbers);
-    }
-  }
+  const int threads = static_cast<int>(blockDim.x);
+  reconstruct_blocks<T>(task, {static_cast<int>(threadIdx.x), threads, /*barrier=*/1}, numbers);
   if (task.times != nullptr && threadIdx.x == 0) task.times[2 * blockIdx.x + 1] = nanoseconds();
   base::join_previous();  // the product reports no more
   __syncthreads();
