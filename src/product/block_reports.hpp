@@ -20,7 +20,7 @@ struct BlockReports {
 
   BlockWalk walk;
   std::uint32_t* words = nullptr;
-  std::uint32_t most_epochs = 0;     ///< that are counted; 0: clusters keep no pace
+  std::uint32_t most_epochs = 0;       ///< that are counted; 0: clusters keep no pace
   std::uint32_t reports_of_plane = 0;  ///< that a block gets of each plane
 
   [[nodiscard]] KIZAMI_HOST_DEVICE std::uint32_t* counts() const { return words + kFirstCount; }

@@ -135,11 +135,11 @@ TEST(BesideRuns, TakeEachElementOnceInTheOrderOfBlocks) {
 /// Microseconds, or any unit.
 struct Machine {
   std::uint32_t clusters = 66;
-  double tile = 1;         ///< of one cluster
+  double tile = 1;  ///< of one cluster
   std::uint32_t warps = 396;
-  double column = 0;       ///< of one warp with a run
+  double column = 0;             ///< of one warp with a run
   std::uint32_t late_warps = 0;  ///< that begin when the product has ended
-  double spread = 0;       ///< speeds of clusters and warps lie within 1 +- spread
+  double spread = 0;             ///< speeds of clusters and warps lie within 1 +- spread
 };
 struct Ends {
   double product = 0;
@@ -152,7 +152,7 @@ struct Ends {
 [[nodiscard]] Ends simulate(const BlockWalk& walk, std::uint32_t planes, const Machine& machine, std::uint64_t seed) {
   std::mt19937_64 rng(seed);
   std::uniform_real_distribution<double> speed(1 - machine.spread, 1 + machine.spread);
-  std::vector<double> stored(walk.num_blocks());   // when the last plane was
+  std::vector<double> stored(walk.num_blocks());  // when the last plane was
   std::vector<std::uint32_t> counts(walk.num_blocks());
   Ends ends;
   for (std::uint32_t cluster = 0; cluster < machine.clusters; ++cluster) {
@@ -176,7 +176,8 @@ struct Ends {
     const BesideRuns::Run run = runs.run(number);
     const auto [since, of_column] = free_warps.top();
     free_warps.pop();
-    const double end = std::max(since, stored[run.block]) + of_column * static_cast<double>(run.end_col - run.first_col);
+    const double end =
+        std::max(since, stored[run.block]) + of_column * static_cast<double>(run.end_col - run.first_col);
     ends.columns += static_cast<std::uint64_t>(run.end_col - run.first_col);
     ends.all = std::max(ends.all, end);
     free_warps.emplace(end, of_column);
@@ -213,7 +214,8 @@ TEST(BlockWalk, LittleIsLeftWhenTheProductEnds) {
     std::uint32_t group;
     double most;  ///< left
   };
-  for (const Case& c : {Case{{4096, 4096}, 17.3, 66, 16}, Case{{8192, 8192}, 34.6, 66, 16}, Case{{2048, 2048}, 8.7, 16, 16}}) {
+  for (const Case& c :
+       {Case{{4096, 4096}, 17.3, 66, 16}, Case{{8192, 8192}, 34.6, 66, 16}, Case{{2048, 2048}, 8.7, 16, 16}}) {
     const Machine machine{.clusters = 66, .tile = c.tile, .warps = 396, .column = kColumn, .spread = 0.01};
     const Ends ends = simulate(walk_of(c.shape, c.group, 8), 14, machine, 1);
     EXPECT_LE(ends.all - ends.product, c.most) << c.shape.m;

@@ -69,8 +69,7 @@ __device__ __forceinline__ void add_relaxed(std::uint32_t* count) {
 }
 
 [[nodiscard]] __device__ __forceinline__ TilePlace place_of_tile(std::uint32_t number, std::uint32_t planes,
-                                                                 const product::BlockWalk& walk,
-                                                                 std::uint32_t& block) {
+                                                                 const product::BlockWalk& walk, std::uint32_t& block) {
   const product::BlockWalk::Tile tile = walk.tile(number, planes);
   const product::BlockWalk::Place at = walk.place(tile.block);
   block = tile.block;
@@ -127,7 +126,8 @@ struct NoCompanion {
 ///        shared memory; counts of reports and epochs are zero
 template <class Companion>
 __global__ void __launch_bounds__(kBoundThreads, 1)
-    reporting_product_sm90(const __grid_constant__ ReportingParams params, const __grid_constant__ Companion companion) {
+    reporting_product_sm90(const __grid_constant__ ReportingParams params,
+                           const __grid_constant__ Companion companion) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using F = ReportingForm;
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
@@ -194,7 +194,8 @@ __global__ void __launch_bounds__(kBoundThreads, 1)
 
       std::uint32_t block = 0;
       const TilePlace place = place_of_tile(number, planes, params.reports.walk, block);
-      const int j_first = place.j_first + static_cast<int>(cta.rank) * F::kTileJ + static_cast<int>(consumer) * F::kGroupJ;
+      const int j_first =
+          place.j_first + static_cast<int>(cta.rank) * F::kTileJ + static_cast<int>(consumer) * F::kGroupJ;
       store_tile<F::kTileI, F::kLineOrder, product::Epilogue::kReduce>(acc, params, params, place.plane, place.i_first,
                                                                        j_first, thread);
       unreported = params.reports.counts() + block;

@@ -11,11 +11,18 @@
 
 namespace kizami::ozaki2 {
 
+/// How many blocks of how many threads reconstruct beside a product.
+inline constexpr unsigned kMostBesideThreads = 128;
+struct BesideShape {
+  unsigned threads = 96;       ///< whole warps, at most kMostBesideThreads
+  unsigned blocks_per_sm = 4;  ///< one runs beside the product, the others when it ends
+};
+
 struct BesideRuns {
-  static constexpr std::uint32_t kBlock = 256;    ///< rows and columns of a block
-  static constexpr std::uint32_t kRows = 128;     ///< of a run: a warp with four rows a lane
-  static constexpr std::uint32_t kColumns = 16;   ///< of a run
-  static constexpr std::uint32_t kFewColumns = 4; ///< of a run of the last blocks
+  static constexpr std::uint32_t kBlock = 256;     ///< rows and columns of a block
+  static constexpr std::uint32_t kRows = 128;      ///< of a run: a warp with four rows a lane
+  static constexpr std::uint32_t kColumns = 16;    ///< of a run
+  static constexpr std::uint32_t kFewColumns = 4;  ///< of a run of the last blocks
   static constexpr std::uint32_t kHalves = kBlock / kRows;
   static constexpr std::uint32_t kRunsOfBlock = kHalves * (kBlock / kColumns);
   static constexpr std::uint32_t kRunsOfLastBlock = kHalves * (kBlock / kFewColumns);

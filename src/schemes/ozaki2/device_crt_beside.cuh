@@ -28,16 +28,16 @@
 
 namespace kizami::ozaki2::kernels {
 
-/// Most threads of a block, and blocks of so many threads of which a multiprocessor has registers for at least three:
-/// 65536 / 384 = 170 registers, rounded down to 168, as many as the product's.
-inline constexpr int kBesideThreads = 128;
+/// A multiprocessor has registers for at least so many blocks of kMostBesideThreads: 65536 / 384 = 170 a thread, rounded
+/// down to 168, as many as the product's.
 inline constexpr int kBesideBlocks = 3;
 
 template <class T>
 struct BesideTask {
   DeviceReconstruction<T> crt;
   product::BlockReports reports;
-  std::uint64_t* times = nullptr;  ///< device memory: [2] for each block, when it began and ended in nanoseconds; or null
+  std::uint64_t* times =
+      nullptr;  ///< device memory: [2] for each block, when it began and ended in nanoseconds; or null
 };
 
 [[nodiscard]] __device__ __forceinline__ std::uint32_t load_word_past_l1(const std::int8_t* at) {
@@ -85,7 +85,9 @@ __device__ __forceinline__ void reconstruct_runs(const BesideTask<T>& task, cons
 #pragma unroll
     for (int q = 0; q < kPlanes; ++q, at += crt.planes.plane_stride) to[q] = q < num_planes ? load_word_past_l1(at) : 0;
   };
-  const auto claim = [&] { return lane == 0 ? atomicAdd(task.reports.words + product::BlockReports::kClaims, 1U) : 0U; };
+  const auto claim = [&] {
+    return lane == 0 ? atomicAdd(task.reports.words + product::BlockReports::kClaims, 1U) : 0U;
+  };
 
   NumberEpilogue<T, false> epilogue(crt, crt.c.rows);  // of no rows yet
   std::uint32_t number = __shfl_sync(kWholeWarp, claim(), 0);
@@ -145,7 +147,8 @@ inline constexpr int kBesideNumbers =
 /// By some warps of a block, all of which come here. numbers: [kBesideNumbers], aligned to 16 bytes.
 /// kPieces: of rungs that are taken here; 0: two and three
 template <class T, int kPieces = 0>
-__device__ __forceinline__ void reconstruct_blocks(const BesideTask<T>& task, const BesideWarps& warps, double* numbers) {
+__device__ __forceinline__ void reconstruct_blocks(const BesideTask<T>& task, const BesideWarps& warps,
+                                                   double* numbers) {
   const DeviceCrtTable* const tables = tables_of_rung<T, false>(task.crt, /*scales=*/false);
   const int pieces = tables == nullptr ? 0 : tables->pieces.count;
   if (kPieces != 3 && pieces == 2) {
@@ -175,9 +178,9 @@ struct CrtCompanion {
   }
 };
 
-/// @range blockDim.x a multiple of 32, at most kBesideThreads; enqueued behind the product of the reports
+/// @range blockDim.x a multiple of 32, at most kMostBesideThreads; enqueued behind the product of the reports
 template <class T>
-__global__ void __launch_bounds__(kBesideThreads, kBesideBlocks)
+__global__ void __launch_bounds__(kMostBesideThreads, kBesideBlocks)
     reconstruct_beside(const __grid_constant__ BesideTask<T> task) {
   __shared__ __align__(16) double numbers[kBesideNumbers<T>];
   __shared__ bool is_last;
@@ -202,12 +205,6 @@ __global__ void __launch_bounds__(kBesideThreads, kBesideBlocks)
 }  // namespace kizami::ozaki2::kernels
 
 namespace kizami::ozaki2 {
-
-/// How many blocks of how many threads.
-struct BesideShape {
-  unsigned threads = 96;
-  unsigned blocks_per_sm = 4;  ///< one runs beside the product, the others when it ends
-};
 
 /// Enqueues the CRT of what the product that was enqueued last reports. Rungs that are not of two or three pieces are
 /// left to reconstruct_device(), which the caller enqueues behind it where the ladder has any, with task.done or a ladder
