@@ -67,8 +67,8 @@ __device__ __forceinline__ void wait_for_count(const std::uint32_t* count, std::
   }
 }
 
-/// By each warp: all runs that it can claim.
-template <class T, int kPieces, bool kIsWhole>
+/// By each warp: all runs that it can claim. kIsAhead: the words of the next column are on their way meanwhile.
+template <class T, int kPieces, bool kIsWhole, bool kIsAhead>
 __device__ __forceinline__ void reconstruct_runs(const BesideTask<T>& task, const DeviceCrtTable* tables,
                                                  const double* constants) {
   constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
@@ -100,13 +100,17 @@ __device__ __forceinline__ void reconstruct_runs(const BesideTask<T>& task, cons
     wait_for_count(task.reports.counts() + run.block, wanted);
     if (i < crt.c.rows && run.first_col < end) {
       std::uint32_t words[kPlanes];
-      load(i, run.first_col, words);
+      if constexpr (kIsAhead) load(i, run.first_col, words);
       epilogue.judge_scales();
 #pragma unroll 1
       for (std::int64_t j = run.first_col; j < end; ++j) {
         const int col_scale = crt.col_scale[j];
         std::uint32_t ahead[kPlanes];
-        if (j + 1 < end) load(i, j + 1, ahead);
+        if constexpr (kIsAhead) {
+          if (j + 1 < end) load(i, j + 1, ahead);
+        } else {
+          load(i, j, words);
+        }
         double x[kParts][4];
 #pragma unroll
         for (int part = 0; part < kParts; ++part) {
@@ -114,8 +118,10 @@ __device__ __forceinline__ void reconstruct_runs(const BesideTask<T>& task, cons
                                                 tables[part].pieces, x[part]);
         }
         epilogue.write(crt, j, col_scale, x);
+        if constexpr (kIsAhead) {
 #pragma unroll
-        for (int q = 0; q < kPlanes; ++q) words[q] = ahead[q];
+          for (int q = 0; q < kPlanes; ++q) words[q] = ahead[q];
+        }
       }
     }
     __syncwarp();
@@ -145,21 +151,22 @@ inline constexpr int kBesideNumbers =
     (kIsComplex<T> ? 2 : 1) * PieceLayout<3, most_piece_planes(kIsComplex<T>, 3)>::kSize;
 
 /// By some warps of a block, all of which come here. numbers: [kBesideNumbers], aligned to 16 bytes.
-/// kPieces: of rungs that are taken here; 0: two and three
-template <class T, int kPieces = 0>
+/// kPieces: of rungs that are taken here; 0: two and three. kMostAhead: planes whose words are loaded a column ahead
+template <class T, int kPieces, int kMostAhead>
 __device__ __forceinline__ void reconstruct_blocks(const BesideTask<T>& task, const BesideWarps& warps,
                                                    double* numbers) {
   const DeviceCrtTable* const tables = tables_of_rung<T, false>(task.crt, /*scales=*/false);
   const int pieces = tables == nullptr ? 0 : tables->pieces.count;
+  constexpr bool kIsAheadOfThree = most_piece_planes(kIsComplex<T>, 3) <= kMostAhead;
   if (kPieces != 3 && pieces == 2) {
     share_beside_constants<T, 2>(tables, warps, numbers);
-    reconstruct_runs<T, 2, false>(task, tables, numbers);
+    reconstruct_runs<T, 2, false, most_piece_planes(kIsComplex<T>, 2) <= kMostAhead>(task, tables, numbers);
   } else if (kPieces != 2 && pieces == 3) {
     share_beside_constants<T, 3>(tables, warps, numbers);
     if (tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
-      reconstruct_runs<T, 3, true>(task, tables, numbers);
+      reconstruct_runs<T, 3, true, kIsAheadOfThree>(task, tables, numbers);
     } else if (kPieces == 0) {
-      reconstruct_runs<T, 3, false>(task, tables, numbers);
+      reconstruct_runs<T, 3, false, kIsAheadOfThree>(task, tables, numbers);
     }
   }
 }
@@ -174,7 +181,7 @@ struct CrtCompanion {
   __device__ __forceinline__ void run(std::uint32_t warp) const {
     __shared__ __align__(16) double numbers[kBesideNumbers<T>];
     const BesideWarps warps{static_cast<int>(warp * 32 + threadIdx.x % 32), 32 * kWarps, /*barrier=*/1};
-    reconstruct_blocks<T, kPieces>(task, warps, numbers);
+    reconstruct_blocks<T, kPieces, /*kMostAhead=*/18>(task, warps, numbers);
   }
 };
 
@@ -187,7 +194,7 @@ __global__ void __launch_bounds__(kMostBesideThreads, kBesideBlocks)
   base::run_beside_previous();
   if (task.times != nullptr && threadIdx.x == 0) task.times[2 * blockIdx.x] = nanoseconds();
   const int threads = static_cast<int>(blockDim.x);
-  reconstruct_blocks<T>(task, {static_cast<int>(threadIdx.x), threads, /*barrier=*/1}, numbers);
+  reconstruct_blocks<T, 0, /*kMostAhead=*/30>(task, {static_cast<int>(threadIdx.x), threads, /*barrier=*/1}, numbers);
   if (task.times != nullptr && threadIdx.x == 0) task.times[2 * blockIdx.x + 1] = nanoseconds();
   base::join_previous();  // the product reports no more
   __syncthreads();
