@@ -277,7 +277,7 @@ class Events {
     static_cast<void>(cudaEventDestroy(end_));
   }
   [[nodiscard]] double microseconds(const std::function<void()>& call, int calls) const {
-    wait_smxx<<<1, 1>>>(60000 + 15000LL * calls);
+    wait_smxx<<<1, 1>>>(100000 + 40000LL * calls);
     check(cudaEventRecord(begin_), "event");
     for (int i = 0; i < calls; ++i) call();
     check(cudaEventRecord(end_), "event");

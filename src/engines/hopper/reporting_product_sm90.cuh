@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/hopper/current_device.hpp"
@@ -208,12 +209,25 @@ __global__ void __launch_bounds__(kBoundThreads, 1)
 #endif
 }
 
+/// Clusters of a kernel that the device, or what of it this process may use, runs at a time.
+inline Status find_clusters_at_once(const void* kernel, int threads, std::size_t shared_bytes, int& clusters) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {ReportingForm::kCluster, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(ReportingForm::kCluster);
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = shared_bytes;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return base::cuda_status(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config), "clusters at once");
+}
+
 /// Enqueues the product of a description that HopperForm::kCooperative256x128Permuted accepts, k >= 1.
 /// @param reports  its counts are zero; what follows in the queue may run beside this kernel (device_crt_beside.cuh)
 template <class Companion = NoCompanion>
 Status launch_reporting_product(const product::ProductDesc& d, const product::Pointers& pointers,
                                 const product::BlockReports& reports, product::Queue queue, Companion companion = {}) {
-  static_assert(32 * (kReportingWarps + Companion::kWarps) <= kBoundThreads);
   using F = ReportingForm;
   if (!form_accepts(traits_of(HopperForm::kCooperative256x128Permuted), d) || d.k < 1 || d.m < 1 || d.n < 1)
     return {StatusCode::kUnsupported, "no product of permuted lines that reports"};
@@ -236,11 +250,15 @@ Status launch_reporting_product(const product::ProductDesc& d, const product::Po
   params.b_plane_step = b.num_planes > 1 ? 1 : 0;
   params.reports = reports;
   const std::int64_t tiles = std::int64_t{reports.walk.num_blocks()} * d.num_products;
-  const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, device.num_sms / F::kCluster)));
+  constexpr int kThreads = 32 * (kReportingWarps + Companion::kWarps);
+  static_assert(kThreads <= kBoundThreads);
+  int at_once = device.num_sms / F::kCluster;
+  // A companion waits for blocks of other clusters: those that run only when its own has ended would never make them.
+  if (Companion::kWarps > 0) KIZAMI_RETURN_IF_ERROR(find_clusters_at_once(kernel, kThreads, F::kSharedBytes, at_once));
+  const auto clusters = static_cast<unsigned>(std::clamp<std::int64_t>(tiles, 1, std::max(1, at_once)));
   void* arguments[] = {&params, &companion};
   return base::enqueue_overlapped("the launch of the reporting product", kernel, dim3(clusters * F::kCluster),
-                                  dim3(32 * (kReportingWarps + Companion::kWarps)), F::kCluster, F::kSharedBytes, queue,
-                                  arguments);
+                                  dim3(kThreads), F::kCluster, F::kSharedBytes, queue, arguments);
 }
 
 }  // namespace kizami::engines::hopper
