@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Times the product of all residue planes and the CRT, one after the other and side by side, on the same buffers.
 //
-//   bench_gpu_crt_beside --type dzc --n 4096 --shape 8192x8192x1024 --group 66 --threads 96 --rounds 9
+//   bench_gpu_crt_beside --type dzc --n 4096 8192x8192x1024 --group 66 --threads 96 --rounds 9
 //
 // Planes are residues of integers that are drawn at random, as a split makes them, so that the CRT of their sums settles
 // as few quotients as that of a call. Ways:
@@ -31,12 +31,12 @@
 #include "device/state.hpp"
 #include "engines/hopper/forms.hpp"
 #include "gpu_crt_beside/crt_beside.hpp"
+#include "gpu_crt_beside/data.hpp"
 #include "harness/device.hpp"
 #include "harness/options.hpp"
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
 #include "num/crt_table.hpp"
-#include "num/modular.hpp"
 #include "num/moduli.hpp"
 #include "product/product.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
@@ -48,7 +48,7 @@ using bench::check;
 
 struct Options {
   std::vector<char> types{'d'};
-  std::vector<bench::Shape> shapes;
+  std::vector<bench::Shape> shapes{{4096, 4096, 4096}};
   std::vector<std::uint32_t> groups{66};
   std::vector<unsigned> threads{96};
   std::vector<unsigned> blocks{4};
@@ -62,42 +62,6 @@ struct Options {
 };
 
 // ---- data ------------------------------------------------------------------------------------------------------------
-
-__device__ std::uint64_t hash(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
-
-/// Residues of integers of so many bits and a sign: plane l of real numbers; re + s im or re - s im of complex ones.
-__global__ void fill_plane_smxx(std::int8_t* to, std::int64_t size, int p, int root, int bits, std::uint64_t seed) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < size; e += step) {
-    const std::uint64_t at = seed + 2 * static_cast<std::uint64_t>(e);
-    const auto draw = [&](std::uint64_t which) {
-      const auto magnitude = static_cast<std::int64_t>(hash(at + which) >> (64 - bits));
-      return (hash(at + which + (1ULL << 60)) & 1) != 0 ? -magnitude : magnitude;
-    };
-    std::int64_t x = draw(0) % p;
-    if (root != 0) x += root * (draw(1) % p);
-    to[e] = static_cast<std::int8_t>(num::symmetric_residue(x, p));
-  }
-}
-__global__ void count_differences_smxx(const std::uint32_t* x, const std::uint32_t* y, std::int64_t words,
-                                       unsigned long long* count) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  unsigned long long mine = 0;
-  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < words; e += step)
-    mine += x[e] != y[e] ? 1 : 0;
-  if (mine != 0) atomicAdd(count, mine);
-}
-/// Keeps the queue busy while the host fills it.
-__global__ void wait_smxx(long long cycles) {
-  const long long start = clock64();
-  while (clock64() - start < cycles) {
-  }
-}
 
 template <class T>
 class Memory {
@@ -208,7 +172,7 @@ struct Case {
     for (int l = 0; l < desc.num_products; ++l) {
       const int p = desc.moduli[static_cast<std::size_t>(l)];
       const int root = kIsComplex<T> ? (l % 2 == 0 ? 1 : -1) * num::sqrt_minus_one(p) : 0;
-      fill_plane_smxx<<<2048, 256>>>(to.data() + l * plane_stride, size, p, root, LowestRung<T>::kBits, operand << 50);
+      bench::fill_plane(to.data() + l * plane_stride, size, p, root, LowestRung<T>::kBits, operand << 50);
     }
   }
   [[nodiscard]] product::Pointers pointers() const {
@@ -230,9 +194,7 @@ struct Case {
   }
   [[nodiscard]] unsigned long long num_differences() const {
     differences.fill(0);
-    count_differences_smxx<<<1024, 256>>>(reinterpret_cast<const std::uint32_t*>(expected.data()),
-                                          reinterpret_cast<const std::uint32_t*>(c.data()),
-                                          static_cast<std::int64_t>(c.bytes() / 4), differences.data());
+    bench::count_differences(expected.data(), c.data(), c.bytes(), differences.data());
     return differences.download()[0];
   }
 
@@ -277,7 +239,7 @@ class Events {
     static_cast<void>(cudaEventDestroy(end_));
   }
   [[nodiscard]] double microseconds(const std::function<void()>& call, int calls) const {
-    wait_smxx<<<1, 1>>>(100000 + 40000LL * calls);
+    bench::wait_cycles(100000 + 40000LL * calls);
     check(cudaEventRecord(begin_), "event");
     for (int i = 0; i < calls; ++i) call();
     check(cudaEventRecord(end_), "event");
@@ -468,7 +430,7 @@ int main(int argc, char** argv) {
   bench::Program program("bench_gpu_crt_beside",
                          "The product of residue planes and the CRT, side by side and one after the other");
   bench::add_types(program, options.types, "dzc");
-  bench::add_shapes(program, options.shapes)->required();
+  bench::add_shapes(program, options.shapes);
   program.add_option("--group", options.groups, "blocks of 256 x 256 that are multiplied at a time")
       ->check(CLI::Range(1u, 1u << 20));
   program.add_option("--threads", options.threads, "of a block of the CRT beside a product")
