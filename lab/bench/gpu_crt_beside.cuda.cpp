@@ -277,6 +277,7 @@ class Comparison {
   Comparison(const bench::Shape& shape, char type, const Options& options, const cudaDeviceProp& device)
       : options_(options), device_(device), type_(type), case_(shape, options.moduli, device.multiProcessorCount) {
     const engines::HopperForm form = engines::tile_for(case_.desc);
+    const bench::Json none = bench::Json::object();
     constexpr auto kPermuted = engines::HopperForm::kCooperative256x128Permuted;
     const auto product = [this](engines::HopperForm which) {
       check(engines::run_hopper_product(case_.desc, case_.pointers(), which, nullptr), "product");
@@ -285,10 +286,10 @@ class Comparison {
       check(ozaki2::reconstruct_by_numbers(case_.crt(to, true), case_.num_sms, nullptr), "CRT");
     };
     two_kernels_ = [=, this](T* to) { product(form), crt(to); };
-    add("two_kernels", {}, [this] { two_kernels_(case_.c.data()); });
-    add("two_permuted", {}, [=, this] { product(kPermuted), crt(case_.c.data()); });
-    add("product", {}, [=] { product(form); }).makes_c = false;
-    add("product_permuted", {}, [=] { product(kPermuted); }).makes_c = false;
+    add("two_kernels", none, [this] { two_kernels_(case_.c.data()); });
+    add("two_permuted", none, [=, this] { product(kPermuted), crt(case_.c.data()); });
+    add("product", none, [=] { product(form); }).makes_c = false;
+    add("product_permuted", none, [=] { product(kPermuted); }).makes_c = false;
     for (const std::uint32_t group : options.groups) {
       for (const int paced : options.paced) {
         const bench::Json walk{{"group", group}, {"paced", paced != 0}};
