@@ -3,8 +3,6 @@
 // memory: words that are zero before the product, and again when the reader has ended.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 #include "kizami/host_device.hpp"

@@ -4,16 +4,16 @@
 //
 // The tiles, stages and stores are those of product_i8_sm90.cuh in the form of 256 x 128 with permuted lines; a block
 // is what a cluster has, 256 x 256. What differs:
-//   Room.    Eight warps multiply, one copies: nine warps of kRegisters, without setmaxnreg, for what is given back to
+//   Room.    Eight warps multiply, one copies: nine warps of 168 registers, without setmaxnreg, for what is given back to
 //            a CTA's pool is no other kernel's. Of each quarter of the register file that leaves one warp of as many
 //            registers, in three of the four. (A CTA of twelve warps of which three idle would take them all.)
 //   Reports. A warp that has stored its rows adds one to the count of the block, behind a fence of the device. That
 //            waits until the stores have come to the L2 cache, so it is done under the next tile's multiplications.
 //   Start.   let_next_run_beside(): all blocks of this grid run when the next kernel begins, so that it may wait for
 //            them.
-//   Pace.    Planes of a group are read once only if clusters keep together. Every kEpochBlocks blocks of k the producer
+//   Pace.    Planes of a group are read once only if clusters keep together. Every kPaceBlocks blocks of k the producer
 //            of a cluster adds one to the count of the epoch that it begins, and waits until all have begun the one
-//            kEpochsAhead before; a hint, which ends after kMostPolls looks.
+//            kPaceAhead before; a hint, which ends after kPacePolls looks.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,6 @@ inline constexpr int kReportingWarps = 9;
 inline constexpr std::uint32_t kReportsOfPlane = ReportingForm::kCluster * 8;
 /// With launch bounds of so many threads a thread has 65536 / 384 = 170 registers, rounded down to 168.
 inline constexpr int kBoundThreads = 384;
-inline constexpr int kReportingRegisters = 168;
 /// The block of k of the next tile under which a tile is reported: its stores have arrived by then. unmeasured
 inline constexpr int kReportAt = 2;
 
