@@ -24,7 +24,9 @@
 #else
 #define KIZAMI_UNROLL
 #endif
-#if defined(__CUDACC__)
+#if defined(KIZAMI_NO_CALLS)  // in kernels with wgmma
+#define KIZAMI_SELDOM KIZAMI_HOST_DEVICE inline
+#elif defined(__CUDACC__)
 #define KIZAMI_SELDOM KIZAMI_HOST_DEVICE __noinline__  // its registers are not its callers'
 #else
 #define KIZAMI_SELDOM
