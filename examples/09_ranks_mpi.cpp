@@ -3,9 +3,11 @@
 //   mpicxx -std=c++20 09_ranks_mpi.cpp -lkizami
 //   mpiexec -n 4 ./a.out
 // Each rank tells its own pieces, and computes its pieces of C; panels come from the ranks that hold them.
-//   --fail absent|error|memory|shape: what the last rank does wrong. All others end with an error within seconds.
+//   --fail absent|dead|error|memory|shape: what the last rank does wrong. All others end with an error within seconds. Of a rank that is dead
+//   Open MPI's mpiexec ends them itself, unless it was told --enable-recovery.
 #include <mpi.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -83,6 +85,7 @@ int main(int argc, char** argv) {
   if (is_at_fault && fault == "memory") policy.workspace_limit_bytes = 100;
   if (is_at_fault && fault == "error") policy.accuracy = kizami::Accuracy::at_bits(99);
 
+  if (is_at_fault && fault == "dead") std::raise(SIGKILL);
   kizami::Outcome outcome;
   kizami::Status status;
   if (!is_at_fault || fault != "absent")
@@ -91,7 +94,7 @@ int main(int argc, char** argv) {
   if (!fault.empty()) {
     std::printf("rank %d of %d: %s\n", ranks.rank(), ranks.size(), status.reason().c_str());
     std::fflush(stdout);
-    if (fault == "absent") {
+    if (fault == "absent" || fault == "dead") {
       std::this_thread::sleep_for(std::chrono::seconds(3));  // the others have given up by then
       std::_Exit(0);                                         // MPI_Finalize() would wait for what was given up
     }

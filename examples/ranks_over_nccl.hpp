@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // kizami::multi::Communicator over NCCL: what is in host memory passes through a buffer of the rank's device. A rank that does
-// not come is an error after so many seconds; the communicator of NCCL is then aborted and of no more use.
+// not come is an error after so many seconds, and no hang: the communicator of NCCL is of the kind whose calls return at once, and is
+// asked whether they are done. One that is given up is aborted, and of no more use.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,18 +16,27 @@
 
 class NcclRanks final : public kizami::multi::Communicator {
  public:
-  /// @param communicator  of the current device, of this object from now on until it is destroyed, and used by nobody else
-  ///        during a call
-  explicit NcclRanks(ncclComm_t communicator, double seconds = 10) : communicator_(communicator), seconds_(seconds) {
-    ncclCommUserRank(communicator, &rank_);
-    ncclCommCount(communicator, &size_);
-    is_ready_ = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) == cudaSuccess &&
-                cudaMalloc(&buffer_, kBufferBytes) == cudaSuccess;
+  /// Called by all ranks, each with its device current, which it keeps during calls.
+  /// @param id  one of ncclGetUniqueId(), the same on all; how it gets there is the program's own affair
+  NcclRanks(const ncclUniqueId& id, int rank, int size, double seconds = 10)
+      : seconds_(seconds), rank_(rank), size_(size) {
+    if (cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) != cudaSuccess ||
+        cudaMalloc(&buffer_, kBufferBytes) != cudaSuccess) {
+      why_not_ = "no stream or buffer on the device";
+      return;
+    }
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    const ncclResult_t result = ncclCommInitRankConfig(&communicator_, size, id, rank, &config);
+    const kizami::Status status = wait("ncclCommInitRankConfig", result);
+    if (!status.ok()) why_not_ = status.reason();
   }
   ~NcclRanks() override {
-    if (communicator_ != nullptr) ncclCommDestroy(communicator_);
+    if (communicator_ != nullptr) {
+      if (wait("ncclCommFinalize", ncclCommFinalize(communicator_)).ok()) ncclCommDestroy(communicator_);
+    }
     cudaFree(buffer_);
-    cudaStreamDestroy(stream_);
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
   [[nodiscard]] int rank() const override { return rank_; }
@@ -65,46 +75,51 @@ class NcclRanks final : public kizami::multi::Communicator {
   template <class Enqueue>
   kizami::Status in_pieces(const char* what, std::span<std::byte> bytes, bool reads, bool writes,
                            const Enqueue& enqueue) {
-    if (!is_ready_) return failure(what, "no stream or buffer on the device");
-    if (communicator_ == nullptr) return failure(what, "the communicator was given up");
+    if (communicator_ == nullptr) return failure(what, why_not_.empty() ? "the communicator was given up" : why_not_);
     for (std::size_t at = 0; at < bytes.size(); at += kBufferBytes) {
       const std::size_t count = std::min(kBufferBytes, bytes.size() - at);
       if (reads && cudaMemcpyAsync(buffer_, bytes.data() + at, count, cudaMemcpyHostToDevice, stream_) != cudaSuccess)
         return failure(what, cudaGetErrorString(cudaGetLastError()));
-      const ncclResult_t result = enqueue(count);
-      if (result != ncclSuccess && result != ncclInProgress) return failure(what, ncclGetErrorString(result));
-      if (const kizami::Status status = wait(what); !status.ok()) return status;
+      if (const kizami::Status status = wait(what, enqueue(count)); !status.ok()) return status;
       if (writes && cudaMemcpy(bytes.data() + at, buffer_, count, cudaMemcpyDeviceToHost) != cudaSuccess)
         return failure(what, cudaGetErrorString(cudaGetLastError()));
     }
     return {};
   }
 
-  kizami::Status wait(const char* what) {
+  /// Until NCCL has begun what it was asked for, and the stream has ended it.
+  kizami::Status wait(const char* what, ncclResult_t asked) {
     const auto begin = std::chrono::steady_clock::now();
     for (;;) {
-      const cudaError_t done = cudaStreamQuery(stream_);
-      if (done == cudaSuccess) return {};
-      ncclResult_t error = ncclSuccess;
-      ncclCommGetAsyncError(communicator_, &error);
-      const bool is_late = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds_;
-      const bool is_wrong = error != ncclSuccess && error != ncclInProgress;
-      if (done != cudaErrorNotReady) return failure(what, cudaGetErrorString(done));
-      if (is_late || is_wrong) {
-        ncclCommAbort(communicator_);  // ends the kernel that waits
+      ncclResult_t state = asked;
+      if (asked == ncclSuccess || asked == ncclInProgress) {
+        const ncclResult_t answer = ncclCommGetAsyncError(communicator_, &state);
+        if (answer != ncclSuccess) state = answer;
+      }
+      std::string why;
+      if (state == ncclSuccess) {
+        const cudaError_t done = cudaStreamQuery(stream_);
+        if (done == cudaSuccess) return {};
+        if (done != cudaErrorNotReady) why = cudaGetErrorString(done);
+      } else if (state != ncclInProgress) {
+        why = ncclGetErrorString(state);
+      }
+      if (why.empty() && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds_)
+        why = "no answer within " + std::to_string(seconds_) + " s";
+      if (!why.empty()) {
+        if (communicator_ != nullptr) ncclCommAbort(communicator_);  // ends the kernel that waits
         communicator_ = nullptr;
-        return failure(what,
-                       is_wrong ? ncclGetErrorString(error) : "no answer within " + std::to_string(seconds_) + " s");
+        return failure(what, why);
       }
       std::this_thread::yield();
     }
   }
 
-  ncclComm_t communicator_;
+  ncclComm_t communicator_ = nullptr;
   double seconds_;
-  int rank_ = 0;
-  int size_ = 1;
-  bool is_ready_ = false;
+  int rank_;
+  int size_;
+  std::string why_not_;  ///< why there was no communicator from the start
   cudaStream_t stream_ = nullptr;
   void* buffer_ = nullptr;
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""09_ranks_mpi on 1, 2 and 4 ranks: equal bits; and with a rank that fails, refuses memory, has another shape or never calls: an error on
+"""09_ranks_mpi on 1, 2 and 4 ranks: equal bits; and with a rank that fails, refuses memory, has another shape, never calls or dies: an error on
 every rank within seconds.
 
 usage: ranks_test.py MPIEXEC PROGRAM
@@ -11,13 +11,14 @@ import subprocess
 import sys
 import time
 
-FAULTS = {"shape": "k differs between ranks, from 280 to 281", "error": "rank 3: ", "memory": "rank 3: ", "absent": "no answer within"}
+FAULTS = {"shape": "k differs between ranks, from 280 to 281", "error": "rank 3: ", "memory": "rank 3: ", "absent": "no answer within",
+          "dead": "no answer within"}
 MOST_SECONDS = 30  # with the start of ranks on a busy machine; they themselves wait 2
 
 
-def run(mpiexec, program, ranks, *args):
+def run(mpiexec, program, ranks, *args, options=()):
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "KIZAMI_THREADS": "1"}
-    command = [mpiexec, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", program, *args]
+    command = [mpiexec, *options, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", program, *args]
     begin = time.monotonic()
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
@@ -38,12 +39,17 @@ def main():
         if status != 0 or len(counts) != ranks or sum(int(n) for n, _ in counts) != 300 * 260 or any(int(n) for _, n in counts):
             problems.append(f"{ranks} ranks, exit status {status}:\n{text}")
     for fault, says in FAULTS.items():
-        status, text, seconds = run(mpiexec, program, 4, "--fail", fault)
+        # Those that outlive a dead rank are to end by themselves, not by mpiexec.
+        status, text, seconds = run(mpiexec, program, 4, "--fail", fault, options=["--enable-recovery"] if fault == "dead" else [])
         reasons = dict(re.findall(r"rank (\d) of 4: (.*)", text))
-        told = [reasons.get(str(rank), "") for rank in range(3 if fault == "absent" else 4)]
+        told = [reasons.get(str(rank), "") for rank in range(3 if fault in ("absent", "dead") else 4)]
         print(f"{fault}: {seconds:.1f} s: {told[0]}")
         if any(says not in reason for reason in told) or "hung" in text:
             problems.append(f"{fault}, exit status {status}:\n{text}")
+    status, text, seconds = run(mpiexec, program, 4, "--fail", "dead")
+    print(f"dead, and mpiexec ends the others: {seconds:.1f} s")
+    if status == 0 or "rank 3" not in text or "Killed" not in text or "hung" in text:
+        problems.append(f"dead, mpiexec to end the others, exit status {status}:\n{text}")
     print("\n".join(problems))
     return 1 if problems else 0
 

@@ -6,9 +6,9 @@ emulated. What a program says of its own results must hold in both runs, and its
 usage: programs.py LIBRARY PROGRAM... [--record FILE] [--quick] [--threads N] [--hpl-size N] [--only JOB,...]
 PROGRAM, with libkizami_blas.so: numpy, scipy (their tests of linear algebra, on the reference BLAS and LAPACK), hpcc (HPL and its
 companions), octave (its tests of linear algebra, and products of all types by octave_tests.m), r (residuals of its linear algebra and products by r_tests.R), pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3), lapack and scalapack (their own tests by
-lapack_tests.py and scalapack_tests.py, with lapack.rules); with libkizami_cublas.so, on a CUDA
+lapack_tests.py and scalapack_tests.py, with lapack.rules), elpa (eigenproblems on 1, 2 and 4 ranks, by elpa_tests.py, with lapack.rules); with libkizami_cublas.so, on a CUDA
 device: torch, cupy, jax (linear_algebra.py). --record appends a JSON line each; --quick takes the parts of numpy's and
-scipy's tests that last seconds; --only takes these jobs of lapack or scalapack, of lapack also a program's: xeigtstd.
+scipy's tests that last seconds; --only takes these jobs of lapack, scalapack or elpa, of lapack also a program's: xeigtstd.
 Where the distribution has no hpcc, KIZAMI_HPCC names a folder with the program, its libraries in lib/ and Open MPI's below
 lib/x86_64-linux-gnu/openmpi. Exit status 77 if a program is not installed.
 """
@@ -185,7 +185,7 @@ class Pyscf(Program):
 
 
 class OwnTests(Program):
-    """LAPACK's or ScaLAPACK's tests: as many pass as before, but for those that are known to compare roundings."""
+    """Tests of LAPACK, ScaLAPACK or ELPA: as many pass as before, but for those that are known to compare roundings."""
 
     # Attempts of ScaLAPACK's testers with nothing preloaded that hung or aborted, of all: lab/results/cpu/scalapack_retries.jsonl. Those not here
     # needed none; one in 20 is taken for their rate, for machines may be busier.
@@ -285,7 +285,8 @@ def programs(is_quick, hpl_size, only):
                                  LESS_SCIPY if is_quick else ""),
             "hpcc": Hpcc(hpl_size), "octave": Octave(), "r": R(), "pyscf": Pyscf(),
             "lapack": OwnTests("lapack_tests.py", 80, ("dgemm_", "zgemm_", "dsyrk_"), only),
-            "scalapack": OwnTests("scalapack_tests.py", 29, ("dgemm_", "zgemm_"), only), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy"), "jax": Jax()}
+            "scalapack": OwnTests("scalapack_tests.py", 29, ("dgemm_", "zgemm_"), only),
+            "elpa": OwnTests("elpa_tests.py", 12, ("dgemm_", "zgemm_"), only), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy"), "jax": Jax()}
 
 
 def compare(name, program, library, threads):
@@ -311,15 +312,15 @@ def compare(name, program, library, threads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
-    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "octave", "r", "pyscf", "lapack", "scalapack", "torch", "cupy", "jax"])
+    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "octave", "r", "pyscf", "lapack", "scalapack", "elpa", "torch", "cupy", "jax"])
     parser.add_argument("--record", type=Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--hpl-size", type=int, default=600)
     parser.add_argument("--only", default=[], type=lambda text: text.split(","))
     options = parser.parse_args()
-    if options.only and not set(options.program) <= {"lapack", "scalapack"}:
-        parser.error(f"--only is for lapack and scalapack, got {' '.join(options.program)}")
+    if options.only and not set(options.program) <= {"lapack", "scalapack", "elpa"}:
+        parser.error(f"--only is for lapack, scalapack and elpa, got {' '.join(options.program)}")
     table = programs(options.quick, options.hpl_size, options.only)
     is_ok, is_any_absent = True, False
     for name in options.program:

@@ -90,12 +90,17 @@ def why_again(status, text):
     return "hung" if status == 124 else "truncated" if "MPI_ERR_TRUNCATE" in text else None
 
 
+def on_ranks(ranks, variables):
+    """The beginning of a command: so many ranks, with these variables and the library that this process has preloaded."""
+    preload = os.environ.get("LD_PRELOAD", "")  # of the ranks only
+    variables = ({"LD_PRELOAD": preload} if preload else {}) | variables
+    command = ["mpiexec.openmpi", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+    return command + (["env", *(f"{name}={value}" for name, value in variables.items())] if variables else [])
+
+
 def run(tester, keep):
     begin = time.perf_counter()
-    preload = os.environ.get("LD_PRELOAD", "")  # of the ranks only
-    command = ["mpiexec.openmpi", "-n", "4", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
-    variables = ([f"LD_PRELOAD={preload}"] if preload else []) + ([f"LD_BIND_NOW={os.environ.get('LD_BIND_NOW', '1')}"] if tester in MRRR else [])
-    command += ["env", *variables] if variables else []
+    command = on_ranks(4, {"LD_BIND_NOW": os.environ.get("LD_BIND_NOW", "1")} if tester in MRRR else {})
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, "SEPR.dat").write_text(MRRR_INPUT)
         again = []

@@ -117,6 +117,25 @@ class PredictTest(CliTest):
         self.expect_error(USAGE, "predict", *on, "--share", 2, "--link", "fast", says="--link = 'fast', must be a number")
         self.expect_error(USAGE, "predict", *on, "--share", 2, "--link", 0, says="the rate of the link = 0 GB/s, must be above 0")
 
+    def test_the_guides_table_to_1024_devices(self):
+        """docs/multi.md says what this program says, and which of it does not fit."""
+        guide = (Path(__file__).parents[2] / "docs/multi.md").read_text()
+        shares = 8, 64, 256, 1024
+        lines, beyond = [f"| n | {shares[0]} GPUs | " + " | ".join(map(str, shares[1:])) + " |", "|---" * (len(shares) + 1) + "|"], []
+        for n in 32768, 65536, 131072, 262144:
+            cells = []
+            rows = self.predicted(n, n, n, "--device", "h200", "--scheme", "ozaki2", "--share", ",".join(map(str, shares)), "--network", 50, "--latency", 5)
+            self.assertEqual([row["devices"] for row in rows], list(shares))
+            for row in rows:
+                cells.append(f"{row['tflops'] / 1000:.2f} PFLOPS, {100 * row['efficiency']:.0f} %, {row['limit']}")
+                if 8 * (3 * n * n / row["devices"] + n * sum(row["block"])) > 141e9:  # pieces of A, B and C, and panels
+                    beyond.append((n, row["devices"]))
+            lines.append(f"| {n} | " + " | ".join(cells) + " |")
+        table = "\n".join(lines)
+        self.assertTrue(table in guide, f"docs/multi.md must have\n{table}")
+        self.assertEqual(beyond, [(131072, 8), (262144, 8), (262144, 64)])
+        self.assertIn("exceed its 141 GB (131072 on 8; 262144 on 8 and 64)", guide)
+
     def test_shared_as_measured(self):
         """Two H200 and one, of the records: where the model has been off by more, it is wrong by now."""
         records = Path(__file__).parents[2] / "lab/results/h200/multi.jsonl"

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How often examples/programs lets ScaLAPACK's testers be run again with every product emulated: no more than native's rate explains.
+"""How often examples/programs lets ScaLAPACK's testers be run again with every product emulated: no more than native's rate explains. And
+what it takes for a failure of ELPA.
 
 usage: programs_test.py FOLDER
 """
 import sys
 import unittest
 
-programs = scalapack_tests = None
+programs = scalapack_tests = elpa_tests = None
 
 
 def jobs(again=None):
@@ -58,8 +59,23 @@ class TooOften(unittest.TestCase):
         self.assertEqual((line["attempts"], line["again"], line["failed"]), (3, ["hung", "truncated"], 0))
 
 
+class Elpa(unittest.TestCase):
+    def test_checks_that_are_not_made_have_failed(self):
+        line = '{"check": "multiply", "ratio": 0.5, "good": true}\n'
+        self.assertEqual(elpa_tests.failures(0, line * elpa_tests.NUM_CHECKS), 0)
+        self.assertEqual(elpa_tests.failures(0, line * (elpa_tests.NUM_CHECKS - 2)), 2)
+        self.assertEqual(elpa_tests.failures(1, line * (elpa_tests.NUM_CHECKS - 1) + line.replace("true", "false")), 1)
+        self.assertEqual(elpa_tests.failures(139, line * elpa_tests.NUM_CHECKS), 1)
+        self.assertEqual(elpa_tests.failures(124, ""), elpa_tests.NUM_CHECKS)
+
+    def test_every_type_number_of_stages_and_of_ranks_is_run(self):
+        self.assertEqual(len(set(elpa_tests.RUNS)), 12)
+        self.assertEqual({int(name.split("_")[2]) for name in elpa_tests.RUNS}, {1, 2, 4})
+
+
 if __name__ == "__main__":
     sys.path.insert(0, sys.argv[1])
+    import elpa_tests
     import programs
     import scalapack_tests
     unittest.main(argv=sys.argv[:1])

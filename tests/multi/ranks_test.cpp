@@ -259,6 +259,7 @@ struct RankCallArguments {
   std::vector<Piece<double>> c;
   Policy policy = policy_of(Accuracy::native());
   int fails_at = -1;
+  int dies_at = std::numeric_limits<int>::max();
 };
 
 struct Ended {
@@ -288,6 +289,7 @@ template <class Change>
         call.c = c.pieces;
         change(ranks.rank(), call);
         ranks.fail_at(call.fails_at);
+        ranks.die_at(call.dies_at);
         Status status =
             run<double>(ranks, call.m, call.n, call.k, call.alpha, call.a, call.b, 0.5, call.c, call.policy);
         c.copy_to(ended.c);
@@ -432,6 +434,25 @@ TEST(RanksThatFail, EndWithTheirCommunicator) {
     EXPECT_EQ(ended.statuses[1].code(), StatusCode::kInternal);
     EXPECT_NE(ended.statuses[1].reason().find("failed on rank 1"), std::string::npos) << ended.statuses[1].reason();
     for (const Status& status : ended.statuses) EXPECT_FALSE(status.ok());
+  }
+}
+
+/// The others hear nothing of it: each ends by its own patience, once for a message and once for the word that follows.
+TEST(RanksThatFail, Die) {
+  const Ended good = run_changed([](int, RankCallArguments&) {});
+  for (int call = 0; call < good.num_calls; ++call) {
+    const Ended ended = run_changed(
+        [&](int rank, RankCallArguments& arguments) {
+          if (rank == 2) arguments.dies_at = call;
+        },
+        0, 100);
+    SCOPED_TRACE(call);
+    EXPECT_LT(ended.seconds, 5);
+    for (std::size_t r = 0; r < 4; ++r) {
+      EXPECT_EQ(ended.statuses[r].code(), StatusCode::kInternal);
+      const char* const says = r == 2 ? "failed on rank 2" : "a rank did not come in time";
+      EXPECT_NE(ended.statuses[r].reason().find(says), std::string::npos) << ended.statuses[r].reason();
+    }
   }
 }
 

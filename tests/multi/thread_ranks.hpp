@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <span>
@@ -46,6 +47,8 @@ class ThreadRanks final : public Communicator {
 
   /// The function of that number, from 0, fails here.
   void fail_at(int call) { fails_at_ = call; }
+  /// From the function of that number on nothing is heard of this rank.
+  void die_at(int call) { dies_at_ = call; }
   [[nodiscard]] int num_calls() const { return num_calls_; }
   [[nodiscard]] int num_reductions() const { return num_reductions_; }
 
@@ -105,7 +108,10 @@ class ThreadRanks final : public Communicator {
   }
 
  private:
-  [[nodiscard]] bool fails() { return num_calls_++ == fails_at_; }
+  [[nodiscard]] bool fails() {
+    const int call = num_calls_++;
+    return call == fails_at_ || call >= dies_at_;
+  }
   [[nodiscard]] Status failure(const char* what) const {
     return {StatusCode::kInternal, std::string(what) + " failed on rank " + std::to_string(rank_)};
   }
@@ -138,6 +144,7 @@ class ThreadRanks final : public Communicator {
   ThreadRoom& room_;
   int rank_;
   int fails_at_ = -1;
+  int dies_at_ = std::numeric_limits<int>::max();
   int num_calls_ = 0;
   int num_reductions_ = 0;
 };

@@ -13,7 +13,8 @@ from pathlib import Path
 import kizami
 import pytest
 
-NOT_HERE = ("kizami._core", "kizami._jax_calls", "kizami.jax", "kizami.torch", "kizami._torch_global")  # jax_test.py, torch_test.py, torch_global_test.py
+NOT_HERE = ("kizami._core", "kizami._jax_calls", "kizami.jax", "kizami.torch", "kizami._torch_global",
+            "kizami._torch_ranks")  # jax_test.py, torch_test.py, torch_global_test.py, torch_ranks_test.py
 MODULES = [name for _, name, _ in pkgutil.iter_modules(kizami.__path__, "kizami.") if name not in NOT_HERE]
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 PAGES = [GUIDE, GUIDE.parent / "howto" / "contractions.md"]
