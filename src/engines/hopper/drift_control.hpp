@@ -30,6 +30,7 @@ inline constexpr std::uint32_t kEpochSlots = 8;    ///< counters of epochs, whic
 inline constexpr std::uint32_t kMostPolls = 4;     ///< of one wait, each 0.6 microseconds or more. unmeasured
 inline constexpr std::uint32_t kMostMisses = 16;   ///< waits in vain on end, after which a cluster waits no more
 static_assert(kEpochSlots >= 2 * kEpochsAhead, "a slot is not counted in again while somebody waits for it");
+static_assert(kEpochBlocks >= 2, "the block before an epoch is of the epoch before");
 
 /// In device memory, zeros before the first launch.
 struct DriftWords {
@@ -43,7 +44,8 @@ struct DriftWords {
 // T claims: max(0, T - C) that are given a tile and min(T, C) that are not.
 
 /// What the n-th claim of a launch is given.
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t tile_of_claim(std::uint32_t claim, std::uint32_t num_clusters) {
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t tile_of_claim(std::uint32_t claim,
+                                                                       std::uint32_t num_clusters) {
   return num_clusters + claim;
 }
 /// The limit of the counter. @range num_tiles >= 1
@@ -58,6 +60,15 @@ struct ClaimTimes {
 /// @range num_k_blocks >= 1
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr ClaimTimes claim_times(int num_k_blocks) {
   return {num_k_blocks > 4 ? num_k_blocks - 4 : 0, num_k_blocks > 2 ? num_k_blocks - 2 : 0};
+}
+
+/// Where rank 0 of a cluster tells the others of the claim of a round, the first of which is 1, and the parity of the
+/// phase that ends with the message. Rank 0 is at most stages + 2 messages ahead of what others have read: a block of k
+/// that it copies finds its stage empty, so all have copied what came so many stages before.
+inline constexpr std::uint32_t kMessages = 8;
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t message_slot(std::uint32_t round) { return round % kMessages; }
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t message_parity(std::uint32_t round) {
+  return (round - 1) / kMessages & 1;
 }
 
 // ---- kPaced ----
@@ -94,7 +105,7 @@ class Pace {
   KIZAMI_HOST_DEVICE constexpr explicit Pace(const Epochs& epochs) : epochs_(epochs) {}
 
   /// Before each block of k. @return whether an epoch that counts begins with it: then epoch() is it, the caller
-  /// arrives there, and if waits() looks at awaited() until may_go_on() is content
+  /// arrives there, and if waits() asks may_go_on() until it says yes, first of what looks_ahead() has found
   [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool begin_block() {
     if (blocks_left_-- != 0) return false;
     blocks_left_ = kEpochBlocks - 1;
@@ -106,6 +117,12 @@ class Pace {
     return begun_ > kEpochsAhead && misses_ < kMostMisses;
   }
   [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t awaited() const { return epoch() - kEpochsAhead; }
+  /// After begin_block(): whether to look now at the counter of awaited_next(), for the next block begins an epoch. The
+  /// answer is there by then, so that who has nobody to wait for does not wait for memory either.
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool looks_ahead() const {
+    return blocks_left_ == 0 && begun_ >= kEpochsAhead && misses_ < kMostMisses;
+  }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t awaited_next() const { return begun_ - kEpochsAhead; }
   /// Given what the counter of awaited() holds. Says yes the kMostPolls-th time at the latest.
   [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool may_go_on(std::uint32_t count) {
     if (epochs_.have_all_begun(awaited(), count)) {

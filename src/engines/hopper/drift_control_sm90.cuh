@@ -8,48 +8,37 @@
 //   tile_at[s]     tile of the block in stage s, if the block is the tile's first; kStages words
 //   message[x]     16 bytes, of which the first word is a tile: from rank 0, of rounds x, x + kMessages, ...
 //   message_at[x]  barrier: the message has come. One arrival (the producer that waits for it) and its bytes.
-// Rank 0 is at most kStages + 1 rounds ahead of what another producer has read: a block of k that it copies finds its
-// stage empty, so all blocks kStages before have been copied by all.
 #pragma once
 
 #include <cstdint>
 
 #include "engines/hopper/drift_control.hpp"
+#include "engines/hopper/drift_params.hpp"
 #include "engines/hopper/tile_pipeline_sm90.cuh"
 #include "engines/tile_place.cuh"
 
 namespace kizami::engines::hopper {
 
-/// Parameters of a kernel with an order of its own; Base: ProductParams or what begins with them.
-template <WalkOrder walk_order, class Base>
-struct Ordered : Base {
-  static constexpr WalkOrder kWalkOrder = walk_order;
-  DriftWords* words;
-};
-template <class Params>
-inline constexpr WalkOrder kWalkOrderOf = WalkOrder::kStatic;
-template <WalkOrder walk_order, class Base>
-inline constexpr WalkOrder kWalkOrderOf<Ordered<walk_order, Base>> = walk_order;
-
 /// What lies behind the ring of a form whose tiles are claimed.
 template <class F>
 struct ClaimPlaces {
-  static constexpr int kMessages = 8;
   static constexpr int kTileBytes = 32;
   static constexpr int kMessageBytes = 16;
-  static constexpr int kBytes = kTileBytes + kMessages * (kMessageBytes + 8);
+  static constexpr int kBytes = kTileBytes + static_cast<int>(kMessages) * (kMessageBytes + 8);
   static_assert(F::kStages * 4 <= kTileBytes);
-  static_assert(F::kStages + 2 <= kMessages);
+  static_assert(F::kStages + 2 <= static_cast<int>(kMessages));
   static_assert(F::kRingBytes % kMessageBytes == 0 && kBytes % 8 == 0);
 
   std::uint32_t begin;
 
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t tile_at(std::uint32_t stage) const { return begin + stage * 4; }
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t tile_at(std::uint32_t stage) const {
+    return begin + stage * 4;
+  }
   [[nodiscard]] __device__ __forceinline__ std::uint32_t message(std::uint32_t round) const {
-    return begin + kTileBytes + round % kMessages * kMessageBytes;
+    return begin + kTileBytes + message_slot(round) * kMessageBytes;
   }
   [[nodiscard]] __device__ __forceinline__ std::uint32_t message_at(std::uint32_t round) const {
-    return begin + kTileBytes + kMessages * kMessageBytes + round % kMessages * 8;
+    return begin + kTileBytes + kMessages * kMessageBytes + message_slot(round) * 8;
   }
   /// By one thread, before the cluster begins.
   __device__ __forceinline__ void init() const {
@@ -58,7 +47,13 @@ struct ClaimPlaces {
 };
 /// Bytes behind the ring.
 template <class F, class Params>
-inline constexpr int kWalkBytes = kWalkOrderOf<Params> == WalkOrder::kCounted ? ClaimPlaces<F>::kBytes : 0;
+[[nodiscard]] constexpr int walk_bytes() {
+  if constexpr (kWalkOrderOf<Params> == WalkOrder::kCounted) {
+    return ClaimPlaces<F>::kBytes;
+  } else {
+    return 0;
+  }
+}
 
 [[nodiscard]] __device__ __forceinline__ std::uint32_t load_shared(std::uint32_t address) {
   std::uint32_t word = 0;
@@ -106,7 +101,7 @@ struct CountedWalk {
   [[nodiscard]] __device__ __forceinline__ std::uint32_t next_tile(std::uint32_t round) const {
     if (rank == 0) return next;
     barrier_arrive_expect(places.message_at(round), ClaimPlaces<F>::kMessageBytes);
-    barrier_wait(places.message_at(round), (round - 1) / ClaimPlaces<F>::kMessages & 1);  // the first round is 1
+    barrier_wait(places.message_at(round), message_parity(round));
     return load_shared(places.message(round));
   }
   template <class Ring>
@@ -117,23 +112,35 @@ struct CountedWalk {
   }
 };
 
+/// The tile whose first stage is next in the ring, by consumers.
+template <class F>
+[[nodiscard]] __device__ __forceinline__ std::uint32_t claimed_tile(std::uint32_t ring_at, std::uint32_t full_at,
+                                                                    const RingPlace<F::kStages>& ring) {
+  barrier_wait(full_at + ring.stage * 8, ring.phase);
+  return load_shared(ClaimPlaces<F>{ring_at + F::kRingBytes}.tile_at(ring.stage));
+}
+
 /// The walk of kPaced, by the producers.
 struct PacedWalk {
   const Turns<false>& turns;
   std::uint32_t* counters;  ///< of epochs
   Pace pace;
   std::uint32_t rank;
+  std::uint32_t seen = 0;  ///< of the counter that is waited for
 
   [[nodiscard]] __device__ __forceinline__ std::uint32_t first_tile() const { return turns.tile(0); }
   [[nodiscard]] __device__ __forceinline__ std::uint32_t next_tile(std::uint32_t round) const {
     return turns.tile(round);
   }
   __device__ __forceinline__ void begin_block() {
-    if (rank != 0 || !pace.begin_block()) return;
-    atomicInc(counters + Epochs::slot_of(pace.epoch()), pace.epochs().last_arrival(pace.epoch()));
-    if (!pace.waits()) return;
-    while (!pace.may_go_on(load_relaxed(counters + Epochs::slot_of(pace.awaited())))) {
+    if (rank != 0) return;
+    if (pace.begin_block()) {
+      atomicInc(counters + Epochs::slot_of(pace.epoch()), pace.epochs().last_arrival(pace.epoch()));
+      if (pace.waits()) {
+        while (!pace.may_go_on(seen)) seen = load_relaxed(counters + Epochs::slot_of(pace.awaited()));
+      }
     }
+    if (pace.looks_ahead()) seen = load_relaxed(counters + Epochs::slot_of(pace.awaited_next()));
   }
   __device__ __forceinline__ void begin_stage(std::uint32_t /*stage*/, std::uint32_t /*tile*/) const {}
   __device__ __forceinline__ void end_block(int /*k_block*/, std::uint32_t /*round*/) const {}

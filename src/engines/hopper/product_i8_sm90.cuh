@@ -64,11 +64,19 @@ __device__ __forceinline__ void produce_in_order(const Params& params, const Tur
   constexpr WalkOrder kOrder = kWalkOrderOf<Params>;
   static_assert(kOrder == WalkOrder::kStatic || (!kHasWindows && !F::kIsPingPong));
   if constexpr (kOrder == WalkOrder::kCounted) {
-    CountedWalk<F> walk{{ring_at + F::kRingBytes}, &params.words->claims, turns.first_tile, turns.tile_step, num_tiles,
-                        rank,                      full_at,               empty_at,         claim_times(params.num_k_blocks)};
+    CountedWalk<F> walk{{ring_at + F::kRingBytes},
+                        &params.words->claims,
+                        turns.first_tile,
+                        turns.tile_step,
+                        num_tiles,
+                        rank,
+                        full_at,
+                        empty_at,
+                        claim_times(params.num_k_blocks)};
     produce_walk<F, F::kLineOrder, kHasWindows>(params, walk, num_tiles, rank, ring_at, full_at, empty_at);
   } else if constexpr (kOrder == WalkOrder::kPaced) {
-    PacedWalk walk{turns, params.words->epochs, Pace(Epochs::of(num_tiles, turns.tile_step, params.num_k_blocks)), rank};
+    PacedWalk walk{turns, params.words->epochs, Pace(Epochs::of(num_tiles, turns.tile_step, params.num_k_blocks)),
+                   rank};
     produce_walk<F, F::kLineOrder, kHasWindows>(params, walk, num_tiles, rank, ring_at, full_at, empty_at);
   } else {
     produce_tiles<F, F::kLineOrder, kHasWindows>(params, turns, num_tiles, rank, ring_at, full_at, empty_at);
@@ -77,7 +85,7 @@ __device__ __forceinline__ void produce_in_order(const Params& params, const Tur
 
 /// Shared memory of a form in the order that Params name.
 template <class F, class Params>
-inline constexpr int kOrderedBytes = F::kSharedBytes + kWalkBytes<F, Params>;
+inline constexpr int kOrderedBytes = F::kSharedBytes + walk_bytes<F, Params>();
 
 /// Params: ProductParams for all tiles of C, TriangleParams for those of a triangle; Ordered<> of either.
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; kOrderedBytes<F, Params> of dynamic shared memory
@@ -87,11 +95,11 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
   constexpr bool kIsCounted = kWalkOrderOf<Params> == WalkOrder::kCounted;
   static_assert(kOrderedBytes<F, Params> <= kMostSharedBytes);
-  const auto [ring_at, full_at, empty_at, rank] = begin_cta<F>(
-      shared_memory, F::kRingBytes + kWalkBytes<F, Params>, params.a_map, params.b_map,
-      [](std::uint32_t ring) {
-        if constexpr (kIsCounted) ClaimPlaces<F>{ring + F::kRingBytes}.init();
-      });
+  const auto [ring_at, full_at, empty_at, rank] = begin_cta<F>(shared_memory, F::kRingBytes + walk_bytes<F, Params>(),
+                                                               params.a_map, params.b_map, [](std::uint32_t ring) {
+                                                                 if constexpr (kIsCounted)
+                                                                   ClaimPlaces<F>{ring + F::kRingBytes}.init();
+                                                               });
   base::follow_previous_kernel();
   int num_planes = params.num_products;
   if (params.num_products_at != nullptr) num_planes = max(0, min(num_planes, *params.num_products_at));
@@ -101,8 +109,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 
   if (warpgroup == 0) {
     give_registers_back<40>();
-    if (threadIdx.x == 0)
-      produce_in_order<F, kHasWindows>(params, turns, num_tiles, rank, ring_at, full_at, empty_at);
+    if (threadIdx.x == 0) produce_in_order<F, kHasWindows>(params, turns, num_tiles, rank, ring_at, full_at, empty_at);
     __syncwarp();
   } else {
     take_registers<232>();
@@ -134,16 +141,15 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
     }
     const auto release = [&](std::uint32_t stage) { release_stage<F>(empty_at + stage * 8, lane); };
 
-    const auto tile_of_round = [&] {
-      if constexpr (kIsCounted) {  // comes with the first stage
-        barrier_wait(full_at + ring.stage * 8, ring.phase);
-        return load_shared(ClaimPlaces<F>{ring_at + F::kRingBytes}.tile_at(ring.stage));
+    constexpr std::uint32_t kRounds = F::kIsPingPong ? F::kConsumers : 1;
+    const auto tile_of = [&](std::uint32_t its_round) {
+      if constexpr (kIsCounted) {
+        return claimed_tile<F>(ring_at, full_at, ring);
       } else {
-        return turns.tile(round);
+        return turns.tile(its_round);
       }
     };
-    constexpr std::uint32_t kRounds = F::kIsPingPong ? F::kConsumers : 1;
-    for (std::uint32_t tile = tile_of_round(); tile < num_tiles; tile = tile_of_round()) {
+    for (std::uint32_t tile = tile_of(round); tile < num_tiles; tile = tile_of(round)) {
       const TilePlace place = place_of<F>(tile, params);
       const int num_k_blocks = num_blocks_of<kHasWindows>(params, place.plane);
       // Turns: one warpgroup at a time feeds the tensor cores, so that the other's stores fall under its work.
