@@ -82,7 +82,7 @@ struct CountedWalk {
   std::uint32_t full_at;
   std::uint32_t empty_at;
   ClaimTimes times;
-  std::uint32_t next = 0;
+  std::uint32_t claim = 0;  ///< as the counter gives it: nobody waits for it before a tile is wanted
 
   [[nodiscard]] __device__ __forceinline__ std::uint32_t first_tile() const { return cluster; }
   __device__ __forceinline__ void begin_block() const {}
@@ -91,15 +91,16 @@ struct CountedWalk {
   }
   __device__ __forceinline__ void end_block(int k_block, std::uint32_t round) {
     if (rank != 0) return;
-    if (k_block == times.claim_at) next = tile_of_claim(atomicInc(claims, last_claim(num_tiles)), num_clusters);
+    if (k_block == times.claim_at) claim = atomicInc(claims, last_claim(num_tiles));
     if (k_block == times.tell_at) {
+      const std::uint32_t next = tile_of_claim(claim, num_clusters);
 #pragma unroll
       for (std::uint32_t to = 1; to < F::kCluster; ++to)
         base::store_at(places.message(round), places.message_at(round), to, make_uint4(next, 0, 0, 0));
     }
   }
   [[nodiscard]] __device__ __forceinline__ std::uint32_t next_tile(std::uint32_t round) const {
-    if (rank == 0) return next;
+    if (rank == 0) return tile_of_claim(claim, num_clusters);
     barrier_arrive_expect(places.message_at(round), ClaimPlaces<F>::kMessageBytes);
     barrier_wait(places.message_at(round), message_parity(round));
     return load_shared(places.message(round));
