@@ -349,7 +349,7 @@ bool run_size(std::int64_t n, const Options& options, const cudaDeviceProp& devi
     for (const int raster : options.rasters) {
       std::vector<Result> results;
       for (const WalkOrder order : options.orders) {
-        if (form.accepts(desc, order)) results.push_back({.order = order});
+        if (form.accepts(desc, order)) results.emplace_back().order = order;
       }
       if (results.empty()) continue;
       measure(Measurement(desc, buffers, form, raster), results, options);
