@@ -44,7 +44,6 @@ struct OrderedKernels {
   OrderedKernel counted;
   OrderedKernel paced;
 };
-// Each in a unit of its own.
 [[nodiscard]] OrderedKernels ordered_192x256();
 [[nodiscard]] OrderedKernels ordered_256x128();
 [[nodiscard]] OrderedKernels ordered_256x128_permuted();

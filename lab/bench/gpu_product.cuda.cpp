@@ -26,6 +26,7 @@
 #include "base/device_limits.hpp"
 #include "engines/hopper/forms.hpp"
 #include "engines/mma/forms.hpp"
+#include "gpu_product/residues.hpp"
 #include "harness/device.hpp"
 #include "harness/facts.hpp"
 #include "harness/options.hpp"
@@ -41,44 +42,6 @@ using bench::DriftWords;
 using bench::WalkOrder;
 using kizami::product::Pointers;
 using kizami::product::ProductDesc;
-
-/// splitmix64, as a hash of a counter.
-__device__ std::uint64_t hash(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
-
-/// Residues of p, each equally likely.
-__global__ void fill_residues_smxx(std::int8_t* to, std::int64_t size, int p, std::uint64_t seed) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < size; e += step) {
-    const auto high = static_cast<std::uint32_t>(hash(seed + static_cast<std::uint64_t>(e)) >> 32);
-    to[e] = static_cast<std::int8_t>(static_cast<int>(__umulhi(high, static_cast<std::uint32_t>(p))) - p / 2);
-  }
-}
-
-/// Adds a hash of every word and its place, so that no two forms that differ anywhere agree.
-__global__ void add_checksum_smxx(const std::uint32_t* from, std::int64_t words, unsigned long long* sum) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  unsigned long long mine = 0;
-  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < words; e += step) {
-    mine += hash(static_cast<std::uint64_t>(from[e]) + (static_cast<std::uint64_t>(e) << 32));
-  }
-  atomicAdd(sum, mine);
-}
-
-/// acc of one element by a plain loop, so that a checksum that all forms share is not trusted blindly.
-__global__ void check_elements_smxx(const std::int8_t* a, const std::int8_t* b, const std::int8_t* c, std::int64_t n,
-                                    int plane, int p, std::uint64_t seed, int* num_wrong) {
-  const std::uint64_t h = hash(seed + blockIdx.x * blockDim.x + threadIdx.x);
-  const std::int64_t i = static_cast<std::int64_t>((h >> 32) % static_cast<std::uint64_t>(n));
-  const std::int64_t j = static_cast<std::int64_t>((h & 0xFFFFFFFFU) % static_cast<std::uint64_t>(n));
-  std::int64_t sum = 0;
-  for (std::int64_t x = 0; x < n; ++x) sum += a[(plane * n + i) * n + x] * b[(plane * n + j) * n + x];
-  if ((sum - c[(plane * n + j) * n + i]) % p != 0) atomicAdd(num_wrong, 1);
-}
 
 /// A form of either engine.
 struct Form {
@@ -145,8 +108,8 @@ class Buffers {
         for (int l = 0; l < desc.num_products; ++l) {
           const std::int64_t stride = desc.a_plane_stride;
           const std::uint64_t seed = (static_cast<std::uint64_t>(operand) * 512 + static_cast<std::uint64_t>(l)) << 40;
-          fill_residues_smxx<<<1024, 256>>>(part(copy, operand) + l * stride, stride,
-                                            desc.moduli[static_cast<std::size_t>(l / desc.planes_of_modulus)], seed);
+          bench::fill_residues(part(copy, operand) + l * stride, stride,
+                               desc.moduli[static_cast<std::size_t>(l / desc.planes_of_modulus)], seed);
         }
       }
     }
@@ -220,13 +183,13 @@ class Measurement {
     check(cudaMemset(buffers_.part(0, 2), 0x5A, buffers_.bytes()), "memset");
     launch(result.order, 0);
     check(cudaDeviceSynchronize(), form_.name.c_str());
-    add_checksum_smxx<<<1024, 256>>>(reinterpret_cast<const std::uint32_t*>(buffers_.part(0, 2)),
-                                     static_cast<std::int64_t>(buffers_.bytes() / 4), sum);
+    bench::add_checksum(reinterpret_cast<const std::uint32_t*>(buffers_.part(0, 2)),
+                        static_cast<std::int64_t>(buffers_.bytes() / 4), sum);
     auto* const wrong = reinterpret_cast<int*>(sum + 1);
     for (int l = 0; l < desc_.num_products; ++l) {
-      check_elements_smxx<<<8, 64>>>(buffers_.part(0, 0), buffers_.part(0, 1), buffers_.part(0, 2), desc_.n, l,
-                                     desc_.moduli[static_cast<std::size_t>(l / desc_.planes_of_modulus)],
-                                     77ULL * static_cast<unsigned>(l), wrong);
+      bench::check_elements(buffers_.part(0, 0), buffers_.part(0, 1), buffers_.part(0, 2), desc_.n, l,
+                            desc_.moduli[static_cast<std::size_t>(l / desc_.planes_of_modulus)],
+                            77ULL * static_cast<unsigned>(l), wrong);
     }
     check(cudaMemcpy(&result.checksum, sum, 8, cudaMemcpyDeviceToHost), "checksum");
     check(cudaMemcpy(&result.num_wrong, wrong, 4, cudaMemcpyDeviceToHost), "checksum");
