@@ -177,8 +177,9 @@ class Measurement {
   Measurement& operator=(const Measurement&) = delete;
 
   void check_result(Result& result) const {
-    unsigned long long* sum = nullptr;
-    check(cudaMalloc(&sum, 16), "cudaMalloc");
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, 16), "cudaMalloc");
+    auto* const sum = static_cast<unsigned long long*>(memory);
     check(cudaMemset(sum, 0, 16), "memset");
     check(cudaMemset(buffers_.part(0, 2), 0x5A, buffers_.bytes()), "memset");
     launch(result.order, 0);
@@ -218,7 +219,9 @@ class Measurement {
 
  private:
   void launch(WalkOrder order, int copy) const {
-    check(form_.run(desc_, buffers_.pointers(copy % buffers_.copies()), raster_, order, words_), form_.name.c_str());
+    check(
+        form_.run(desc_, buffers_.pointers(copy % buffers_.copies()), raster_, order, static_cast<DriftWords*>(words_)),
+        form_.name.c_str());
   }
 
   const ProductDesc& desc_;
@@ -227,7 +230,7 @@ class Measurement {
   int raster_;
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
-  DriftWords* words_ = nullptr;
+  void* words_ = nullptr;  ///< DriftWords
 };
 
 void measure(const Measurement& measurement, std::vector<Result>& results, const Options& options) {
