@@ -24,6 +24,7 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/hopper/current_device.hpp"
+#include "engines/hopper/drift_control_sm90.cuh"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/product_i8_sm90.cuh"
 #include "engines/hopper/tensor_maps.hpp"
@@ -61,11 +62,6 @@ __device__ __forceinline__ void add_released(std::uint32_t* count) {
 }
 __device__ __forceinline__ void add_relaxed(std::uint32_t* count) {
   asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;\n" ::"l"(count) : "memory");
-}
-[[nodiscard]] __device__ __forceinline__ std::uint32_t load_relaxed(const std::uint32_t* count) {
-  std::uint32_t value;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];\n" : "=r"(value) : "l"(count) : "memory");
-  return value;
 }
 
 [[nodiscard]] __device__ __forceinline__ TilePlace place_of_tile(std::uint32_t number, std::uint32_t planes,
