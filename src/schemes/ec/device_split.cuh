@@ -46,12 +46,21 @@ template <class AnyJob>
   std::uint32_t flags = 0;
   std::uint32_t a_nonfinite = 0;
   std::uint32_t b_nonfinite = 0;
+  constexpr int kAtOnce = AnyJob::kReportsAtOnce;
 #pragma unroll 1  // little code: small products wait for it, and it is not in the instruction cache
-  for (int r = thread_index(); r < decision.num_reports; r += kThreads) {
-    const product::EcReport report = reports_of_product(decision.reports, job)[r];
-    flags |= report.flags();
-    a_nonfinite += report.a_nonfinite();
-    b_nonfinite += report.b_nonfinite();
+  for (int r = thread_index(); r < decision.num_reports; r += kAtOnce * kThreads) {
+    const auto* const reports = reports_of_product(decision.reports, job) + r;
+    product::EcReport of_thread[kAtOnce];
+#pragma unroll
+    for (int x = 0; x < kAtOnce; ++x) {
+      if (x == 0 || r + x * kThreads < decision.num_reports) of_thread[x] = reports[x * kThreads];
+    }
+#pragma unroll
+    for (const product::EcReport& report : of_thread) {
+      flags |= report.flags();
+      a_nonfinite += report.a_nonfinite();
+      b_nonfinite += report.b_nonfinite();
+    }
   }
   flags = __reduce_or_sync(kWholeWarp, flags);
   a_nonfinite = __reduce_add_sync(kWholeWarp, a_nonfinite);
@@ -163,7 +172,11 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const
   base::follow_previous_kernel();
   const T alpha = job.alpha.load();
   Decided decided{0, 0, 0};
-  if (alpha != T{0}) decided = decide(job, words);
+  if (AnyJob::kReportsAtOnce > 1 && job.writes_state == 0) {
+    decided.stage = job.decision.state->ec_stage;  // by the launch before
+  } else if (alpha != T{0}) {
+    decided = decide(job, words);
+  }
   if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0)
     write_state<AnyJob::kIsBatch>(job.decision, decided, alpha);
   if (decided.stage != 1) return;

@@ -30,6 +30,9 @@ constexpr std::uint32_t kSignBit = 0x80000000U;
 /// Strides in FP32 numbers.
 struct Operand {
   static constexpr bool kIsBatch = false;
+  /// That a thread of a decision asks for before it waits for the first. With several, the second launch of a decision
+  /// reads what the first one has decided.
+  static constexpr int kReportsAtOnce = 1;
   const float* data;
   std::int64_t num_lines;  ///< that are made
   std::int64_t length;     ///< terms of a line
@@ -50,6 +53,8 @@ struct Operand {
   [[nodiscard]] __device__ const float* elements() const { return data; }
   [[nodiscard]] __device__ bool reads_quads() const { return is_aligned != 0; }
   [[nodiscard]] __device__ std::int8_t* own_planes() const { return planes; }
+  /// Whether lines along memory are stored, and not only judged.
+  [[nodiscard]] __device__ static constexpr bool makes_planes() { return true; }
   [[nodiscard]] __device__ std::int32_t* own_scales() const { return scales; }
 };
 
@@ -78,6 +83,7 @@ template <class T, class AnyOperand>
 struct Job {
   using Element = T;
   static constexpr bool kIsBatch = AnyOperand::kIsBatch;
+  static constexpr int kReportsAtOnce = AnyOperand::kReportsAtOnce;
   AnyOperand a;
   AnyOperand b;
   unsigned blocks_of_a;
