@@ -25,12 +25,17 @@ struct Triangle {
   bool has_real_diagonal = false;
 };
 
+/// The plan by which gemmt() makes a triangle: one of all of C, whose prediction is that of all of C.
+/// @range  as make_plan(); Policy::scheme kAuto means here the quickest of the schemes that can leave a triangle out
+KIZAMI_API Result<Plan> make_triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy = {});
+
 /// Enqueues C <- alpha op(A) op(B) + beta C for one triangle of C; the elements of the other are neither read nor
 /// written. Each has the bits that gemm() gives it by the same scheme. Where op(B) is op(A)^T by the same pointer and
 /// leading dimension, A is read and split once.
-/// @range  as gemm() with m = n; Policy::scheme kOzaki2, or kAuto, which means it here
+/// @range  as gemm() with m = n; Policy::scheme kOzaki2, kEc, or kAuto as make_triangle_plan() takes it
 /// @status as gemm(); kUnsupported, with C as it was, where the engine or the workspace is not one of a triangle: then
-///         the engine is not hopper, k is beyond one INT32 sum, or the workspace limit too small for whole operands
+///         the engine is not hopper, k is beyond one INT32 sum, or the workspace limit too small for whole operands; of
+///         scheme ec C is complex, n below 3966, or k at most 1024
 /// @bound  as gemm()   @queue as gemm()
 template <class T>
 KIZAMI_API Status gemmt(Stream stream, Layout layout, const Triangle& triangle, Op op_a, Op op_b, std::int64_t n,

@@ -14,6 +14,7 @@
 #include "device/writes_c.hpp"
 #include "exec/device_batch.hpp"
 #include "exec/device_environment.hpp"
+#include "exec/device_triangle.hpp"
 #include "exec/outcome.hpp"
 #include "exec/plan_cache.hpp"
 #include "problem/batch.hpp"
@@ -50,20 +51,24 @@ struct BlasCall {
   [[nodiscard]] MatrixView<T> c(T* data) const { return blas_view(data, m, n, ldc, layout); }
 };
 
-/// Plans, takes a workspace, runs with `run_plan(plan, workspace)`, and reads the outcomes, one for each product, if
+/// Takes a workspace of a plan, runs with `run_plan(plan, workspace)`, and reads the outcomes, one for each product, if
 /// they are wanted. @range a valid call
 template <class T, class RunPlan>
-Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batch, const RunPlan& run_plan,
-                Outcome* outcomes) {
-  const base::RelaxedCapture relaxed;
-  const Result<Plan> plan = cuda::make_plan(kScalarOf<T>, call.m, call.n, call.k, policy, batch);
+Status multiply(const BlasCall<T>& call, const Result<Plan>& plan, const RunPlan& run_plan, Outcome* outcomes) {
   if (!plan.ok()) return plan.status();
+  const base::RelaxedCapture relaxed;
   api::StreamMemory workspace(call.stream);
   KIZAMI_RETURN_IF_ERROR(workspace.allocate(plan.value().impl().schedule.facts.device, plan.value().workspace_bytes()));
   KIZAMI_RETURN_IF_ERROR(device::of_enqueued(run_plan(plan.value(), workspace.span())));
   if (outcomes == nullptr) return {};
   return exec::read_device_outcomes(plan.value().impl(), workspace.span(), call.stream,
-                                    {outcomes, static_cast<std::size_t>(batch.num_products)});
+                                    {outcomes, static_cast<std::size_t>(plan.value().num_products())});
+}
+/// Plans first.
+template <class T, class RunPlan>
+Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batch, const RunPlan& run_plan,
+                Outcome* outcomes) {
+  return multiply(call, cuda::make_plan(kScalarOf<T>, call.m, call.n, call.k, policy, batch), run_plan, outcomes);
 }
 
 /// Products of matrices at addresses that the host knows. `a_at(i)`, `b_at(i)`, `c_at(i)` are the i-th.
@@ -88,6 +93,15 @@ Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64
   const Result<plan::Environment> environment = exec::device_environment();
   if (!environment.ok()) return environment.status();
   auto plan = exec::cached_plan({scalar, m, n, k}, policy, environment.value(), batch);
+  if (!plan.ok()) return plan.status();
+  return Plan(std::move(plan).value());
+}
+
+Result<Plan> make_triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy) {
+  const base::RelaxedCapture relaxed;
+  const Result<plan::Environment> environment = exec::device_environment();
+  if (!environment.ok()) return environment.status();
+  auto plan = exec::triangle_plan(scalar, n, k, policy, environment.value());
   if (!plan.ok()) return plan.status();
   return Plan(std::move(plan).value());
 }
@@ -163,15 +177,13 @@ Status gemmt(Stream stream, Layout layout, const Triangle& triangle, Op op_a, Op
   const BlasCall<T> call{stream, layout, op_a, op_b, n, n, k, alpha, lda, ldb, beta, ldc};
   device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
-  Policy ours = policy;
-  if (ours.scheme == Scheme::kAuto) ours.scheme = Scheme::kOzaki2;
   device::DeviceProblem<T> problem{alpha, call.a(a), call.b(b), beta, call.c(c)};
   problem.part = {triangle.is_lower ? problem::PartKind::kLower : problem::PartKind::kUpper,
                   triangle.has_real_diagonal};
   const auto run_plan = [&](const Plan& plan, std::span<std::byte> workspace) {
     return exec::run_device<T>(plan.impl(), {&problem, 1}, workspace, stream, note);
   };
-  return multiply(call, ours, {}, run_plan, outcome);
+  return multiply(call, make_triangle_plan(kScalarOf<T>, n, k, policy), run_plan, outcome);
 }
 
 template <class T>

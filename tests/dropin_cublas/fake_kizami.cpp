@@ -209,6 +209,10 @@ Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const P
       std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(), reinterpret_cast<const plan::Plan*>(most + 1)));
 }
 
+Result<Plan> make_triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy) {
+  return make_plan(scalar, n, n, k, policy, {});
+}
+
 template <class T>
 Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
             Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
