@@ -7,17 +7,23 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 
 #include "engines/triangle_order.hpp"
 #include "kizami/host_device.hpp"
 
 namespace kizami::engines {
 
+/// The least common multiple.
+[[nodiscard]] constexpr std::uint32_t common_multiple(std::uint32_t x, std::uint32_t y) {
+  std::uint32_t multiple = x;
+  while (multiple % y != 0) multiple += x;
+  return multiple;
+}
+
 /// A lower triangle of n lines in tiles of tile_i x tile_j. Tile row i has the columns of tiles [0, columns_of(i, n)).
 template <std::uint32_t tile_i, std::uint32_t tile_j>
 struct LowerBands {
-  static constexpr std::uint32_t kPeriod = std::lcm(tile_i, tile_j);
+  static constexpr std::uint32_t kPeriod = common_multiple(tile_i, tile_j);
   static constexpr std::uint32_t kLines = kPeriod * std::max(1U, (2048 + kPeriod / 2) / kPeriod);  ///< of a band
   static constexpr std::uint32_t kRows = kLines / tile_i;     ///< of tiles, in a band
   static constexpr std::uint32_t kColumns = kLines / tile_j;  ///< by which a band has more than the one before
