@@ -18,17 +18,17 @@ using problem::Part;
 using problem::PartKind;
 
 /// Compares what is visited with the tiles that have an element of the triangle, by problem::Part.
-template <std::uint32_t tile_i, std::uint32_t tile_j>
-void expect_tiles_of_triangle(std::uint32_t n, bool is_lower) {
+void expect_tiles_of_triangle(std::uint32_t tile_i, std::uint32_t tile_j, std::uint32_t n, bool is_lower) {
   const std::string text = std::to_string(tile_i) + " x " + std::to_string(tile_j) + ", n = " + std::to_string(n) +
                            (is_lower ? ", lower" : ", upper");
   const Part part{is_lower ? PartKind::kLower : PartKind::kUpper};
   const std::uint32_t tiles_i = (n + tile_i - 1) / tile_i;
   const std::uint32_t tiles_j = (n + tile_j - 1) / tile_j;
   std::vector<int> visits(std::size_t{tiles_i} * tiles_j);
-  const std::uint32_t count = num_triangle_tiles<tile_i, tile_j>(n, is_lower);
+  const TriangleBands bands = triangle_bands(n, tile_i, tile_j, is_lower);
+  const std::uint32_t count = bands.num_tiles();
   for (std::uint32_t number = 0; number < count; ++number) {
-    const TileAt at = triangle_tile<tile_i, tile_j>(number, n, is_lower);
+    const TileAt at = tile_in_bands(number, bands);
     ASSERT_TRUE(at.i < tiles_i && at.j < tiles_j) << text << ", tile " << number;
     ++visits[std::size_t{at.i} * tiles_j + at.j];
   }
@@ -47,19 +47,19 @@ TEST(TriangleBands, VisitTheTilesOfOneTriangleOnce) {
   for (const std::uint32_t n : {2303U, 2304U, 2305U, 4096U, 4608U, 4609U, 8192U}) sizes.push_back(n);
   for (const std::uint32_t n : sizes) {
     for (const bool is_lower : {true, false}) {
-      expect_tiles_of_triangle<192, 256>(n, is_lower);
-      expect_tiles_of_triangle<128, 256>(n, is_lower);
-      expect_tiles_of_triangle<256, 256>(n, is_lower);
+      expect_tiles_of_triangle(192, 256, n, is_lower);
+      expect_tiles_of_triangle(128, 256, n, is_lower);
+      expect_tiles_of_triangle(256, 256, n, is_lower);
     }
     if (HasFatalFailure()) return;
   }
 }
 
 TEST(TriangleBands, AreHalfOfTheTiles) {
-  EXPECT_EQ((num_triangle_tiles<192, 256>(8192, true)), 725U);  // 11 rounds of an H200's 66 clusters
-  EXPECT_EQ((num_triangle_tiles<192, 256>(8192, false)), 715U);
-  EXPECT_EQ((num_triangle_tiles<192, 256>(4096, true)), 197U);  // three
-  EXPECT_EQ((num_triangle_tiles<128, 256>(8192, true)), 1056U);
+  EXPECT_EQ(triangle_bands(8192, 192, 256, true).num_tiles(), 725U);  // 11 rounds of an H200's 66 clusters
+  EXPECT_EQ(triangle_bands(8192, 192, 256, false).num_tiles(), 715U);
+  EXPECT_EQ(triangle_bands(4096, 192, 256, true).num_tiles(), 197U);  // three
+  EXPECT_EQ(triangle_bands(8192, 128, 256, true).num_tiles(), 1056U);
 }
 
 // What an H200's 66 clusters multiply at a time: in any order 66 tiles of 192 x 256 need 2 sqrt(66 * 192 * 256) = 3602
@@ -68,14 +68,15 @@ TEST(TriangleBands, TilesAtATimeShareLines) {
   constexpr std::uint32_t kAtATime = 66;
   constexpr std::uint32_t kSize = 8192;
   for (const bool is_lower : {true, false}) {
-    const std::uint32_t count = num_triangle_tiles<192, 256>(kSize, is_lower);
+    const TriangleBands bands = triangle_bands(kSize, 192, 256, is_lower);
+    const std::uint32_t count = bands.num_tiles();
     std::size_t lines = 0;
     std::size_t rounds = 0;
     for (std::uint32_t first = 0; first + kAtATime <= count; first += kAtATime, ++rounds) {
       std::set<std::uint32_t> rows;
       std::set<std::uint32_t> columns;
       for (std::uint32_t number = first; number < first + kAtATime; ++number) {
-        const TileAt at = triangle_tile<192, 256>(number, kSize, is_lower);
+        const TileAt at = tile_in_bands(number, bands);
         rows.insert(at.i);
         columns.insert(at.j);
       }

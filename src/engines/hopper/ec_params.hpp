@@ -8,6 +8,7 @@
 
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/tile_walk.hpp"
+#include "engines/triangle_bands.hpp"
 #include "problem/part.hpp"
 
 namespace kizami::engines::hopper {
@@ -43,9 +44,10 @@ struct EcParams : TileWalk {  // maps and num_k_blocks are in `splits`
   std::int32_t has_aligned_c;  ///< columns of C are contiguous, and begin on 16 bytes
 };
 
-/// One triangle of a real, square C. tiles_per_plane: of the triangle, in the order of triangle_bands.hpp.
+/// One triangle of a real, square C. tiles_per_plane: of the triangle.
 struct EcTriangleParams : EcParams {  // no elements of A or B
   static constexpr bool kIsTriangle = true;
+  TriangleBands bands;  ///< of tiles of clusters
   problem::Part part;
 };
 static_assert(sizeof(EcTriangleParams) <= 4096, "the limit of kernel parameters");

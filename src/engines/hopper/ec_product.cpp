@@ -17,7 +17,6 @@
 #include "engines/hopper/ec_params.hpp"
 #include "engines/hopper/tensor_maps.hpp"
 #include "engines/shared_memory.hpp"
-#include "engines/triangle_bands.hpp"
 #include "model/h200.hpp"
 
 namespace kizami::engines {
@@ -63,10 +62,11 @@ const EcKernel& kernel_of(EcForm form, EcPromotion promotion, bool is_batch) {
   return made[is_batch ? 1 : 0][static_cast<std::size_t>(form)][static_cast<std::size_t>(promotion)];
 }
 
-/// Tiles of clusters in the form of a triangle that have an element of it.
-[[nodiscard]] std::uint32_t triangle_tiles(std::int64_t n, bool is_lower) {
-  constexpr const EcFormTraits& kTraits = kForms[static_cast<std::size_t>(kEcTriangleForm)];
-  return num_triangle_tiles<kTraits.tile_i, kTraits.tile_j * kTraits.cluster>(static_cast<std::uint32_t>(n), is_lower);
+constexpr const EcFormTraits& kOfTriangle = kForms[static_cast<std::size_t>(kEcTriangleForm)];
+/// The tiles of clusters of a triangle.
+[[nodiscard]] TriangleBands bands_of(std::int64_t n, bool is_lower) {
+  return triangle_bands(static_cast<std::uint32_t>(n), kOfTriangle.tile_i, kOfTriangle.tile_j * kOfTriangle.cluster,
+                        is_lower);
 }
 
 // ---- checks ----
@@ -216,10 +216,9 @@ double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFo
 }
 
 double ec_triangle_seconds(std::int64_t n, std::int64_t k, EcFormat format, int num_sms) {
-  const EcFormTraits& traits = kForms[static_cast<std::size_t>(kEcTriangleForm)];
-  // As many tiles, each a product of one cluster's tile.
-  return ec_predicted_seconds(traits.tile_i, std::int64_t{traits.tile_j} * traits.cluster, k, format, traits, num_sms,
-                              triangle_tiles(n, true));
+  // As many products of one tile each.
+  return ec_predicted_seconds(kOfTriangle.tile_i, std::int64_t{kOfTriangle.tile_j} * kOfTriangle.cluster, k, format,
+                              kOfTriangle, num_sms, bands_of(n, true).num_tiles());
 }
 
 EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, int num_sms) {
@@ -352,12 +351,12 @@ Status HopperEc::run_triangle(const EcProduct& p, bool is_lower, EcPromotion pro
   static SharedMemoryGrant grant;
   KIZAMI_RETURN_IF_ERROR(grant.ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
 
-  const EcFormTraits& traits = kForms[static_cast<std::size_t>(kEcTriangleForm)];
   EcTriangleParams params{};
-  KIZAMI_RETURN_IF_ERROR(fill_params(p, traits, promotion, params));
-  params.tiles_per_plane = triangle_tiles(p.a.lines.num_lines, is_lower);
+  KIZAMI_RETURN_IF_ERROR(fill_params(p, kOfTriangle, promotion, params));
+  params.bands = bands_of(p.a.lines.num_lines, is_lower);
+  params.tiles_per_plane = params.bands.num_tiles();
   params.part.kind = is_lower ? problem::PartKind::kLower : problem::PartKind::kUpper;
-  return launch(kernel, traits, params.tiles_per_plane, device.num_sms, &params, queue);
+  return launch(kernel, kOfTriangle, params.tiles_per_plane, device.num_sms, &params, queue);
 }
 
 }  // namespace

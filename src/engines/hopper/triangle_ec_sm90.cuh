@@ -5,16 +5,13 @@
 
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/product_ec_sm90.cuh"
-#include "engines/triangle_bands.hpp"
 
 namespace kizami::engines::hopper {
 
 template <class Shape>
 __device__ __forceinline__ TilePlace place_of(std::uint32_t tile, const EcTriangleParams& params) {
-  constexpr int kTileJ = Shape::kTileJ * Shape::kCluster;
-  const bool is_lower = params.part.kind == problem::PartKind::kLower;
-  const TileAt at = triangle_tile<Shape::kTileI, kTileJ>(tile, static_cast<std::uint32_t>(params.n), is_lower);
-  return {0, static_cast<int>(at.i) * Shape::kTileI, static_cast<int>(at.j) * kTileJ};
+  const TileAt at = tile_in_bands(tile, params.bands);
+  return {0, static_cast<int>(at.i) * Shape::kTileI, static_cast<int>(at.j) * (Shape::kTileJ * Shape::kCluster)};
 }
 
 template <product::EcPromotion promotion>
