@@ -38,7 +38,7 @@ struct Choice {
   std::size_t workspace_bytes;
 };
 
-/// The plan of a product or gemmt on the current device.
+/// The plan of a product, gemmt, symm or hemm on the current device.
 [[nodiscard]] Result<Plan> plan_of(const Call& call, const Policy& policy);
 
 /// The policy of the settings, with a smaller limit for the workspace unless it is 0.

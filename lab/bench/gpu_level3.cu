@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Routines of a triangle as libkizami_cublas.so makes them ("default": of one product that leaves a triangle out where
-// there is one, else by halves), by halves with several orders of the native diagonal blocks, and by native cuBLAS,
+// there is one, else by halves), symm of A written out, by halves with several orders of the native diagonal blocks, and by native cuBLAS,
 // interleaved in one run. A table on stderr, JSON lines on stdout.
 //   bench_gpu_level3 --type d --n 4096 --routine syrk --block 512 --block 1024
 // n x n matrices of elements (uniform - 0.5) exp(phi normal); of products the planner leaves to cuBLAS what it predicts to be faster there, as for programs, or
@@ -111,6 +111,12 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
                   {},
                   {}});
   ways.push_back({"default", [&call, &settings] { return cublas::emulate_blocks(call, {}, settings); }, {}, {}});
+  if (kizami::dropin::is_symmetric(routine)) {
+    ways.push_back({"written out",
+                    [&call, &settings] { return cublas::emulate_blocks(call, {}, settings, cublas::kWrittenOut); },
+                    {},
+                    {}});
+  }
   for (const std::int64_t block : options.blocks) {
     if (block >= n) continue;
     ways.push_back({"block " + std::to_string(block),

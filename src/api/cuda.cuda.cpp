@@ -11,6 +11,7 @@
 #include "api/stream_memory.hpp"
 #include "base/instantiate.hpp"
 #include "base/relaxed_capture.hpp"
+#include "device/symmetric.hpp"
 #include "device/writes_c.hpp"
 #include "exec/device_batch.hpp"
 #include "exec/device_environment.hpp"
@@ -187,6 +188,40 @@ Status gemmt(Stream stream, Layout layout, const Triangle& triangle, Op op_a, Op
 }
 
 template <class T>
+Status symm(Stream stream, Layout layout, const Symmetric& symmetric, std::int64_t m, std::int64_t n, Factor<T> alpha,
+            const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c, std::int64_t ldc,
+            const Policy& policy, Outcome* outcome, const EffortNote& note) {
+  constexpr std::int64_t kOrderLimit = std::int64_t{1} << 20;
+  const bool is_first = symmetric.side == Side::kA;
+  const std::int64_t order = is_first ? m : n;
+  const BlasCall<T> call{stream, layout, Op::kNone,           Op::kNone,           m,    n,
+                         order,  alpha,  is_first ? lda : ldb, is_first ? ldb : lda, beta, ldc};
+  device::t_writes_c = false;
+  KIZAMI_RETURN_IF_ERROR(call.validate());
+  if (order >= kOrderLimit)
+    return {StatusCode::kInvalidArgument, "A is of order " + std::to_string(order) + ", must be below 2^20"};
+  const MatrixView<const T> stored = blas_view(a, order, order, lda, layout);
+  const auto run_plan = [&](const Plan& plan, std::span<std::byte> workspace) -> Status {
+    device::DeviceProblem<T> problem{alpha, stored, blas_view(b, m, n, ldb, layout), beta, call.c(c)};
+    api::StreamMemory full(stream);
+    if (m > 0 && n > 0) {
+      KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", stored, order, order));
+      if (problem::overlaps<T>(stored, problem.c))
+        return {StatusCode::kInvalidArgument, "C overlaps an operand in memory, must be disjoint from A and B"};
+      const auto elements = static_cast<std::size_t>(order) * static_cast<std::size_t>(order);
+      KIZAMI_RETURN_IF_ERROR(full.allocate(plan.impl().schedule.facts.device, elements * sizeof(T)));
+      auto* const all = reinterpret_cast<T*>(full.span().data());
+      const bool is_lower = symmetric.is_lower == (layout == Layout::kColMajor);
+      KIZAMI_RETURN_IF_ERROR(device::write_out<T>({a, lda, order, is_lower, symmetric.is_hermitian}, all, stream));
+      problem.a = blas_view(static_cast<const T*>(all), order, order, order, layout);
+    }
+    if (!is_first) std::swap(problem.a, problem.b);
+    return exec::run_device<T>(plan.impl(), {&problem, 1}, workspace, stream, note);
+  };
+  return multiply(call, policy, {}, run_plan, outcome);
+}
+
+template <class T>
 Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
                             std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda, std::int64_t stride_a,
                             const T* b, std::int64_t ldb, std::int64_t stride_b, Factor<T> beta, T* c, std::int64_t ldc,
@@ -248,6 +283,9 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
   template Status gemmt<T>(Stream, Layout, const Triangle&, Op, Op, std::int64_t, std::int64_t, Factor<T>, const T*,   \
                            std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*, \
                            const EffortNote&);                                                                         \
+  template Status symm<T>(Stream, Layout, const Symmetric&, std::int64_t, std::int64_t, Factor<T>, const T*,           \
+                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*,  \
+                          const EffortNote&);                                                                          \
   template Status gemm_strided_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, \
                                           const T*, std::int64_t, std::int64_t, const T*, std::int64_t, std::int64_t,  \
                                           Factor<T>, T*, std::int64_t, std::int64_t, std::int64_t, const Policy&,      \
