@@ -57,8 +57,8 @@ struct Symmetric {
 /// @status as gemm()   @bound as gemm()   @queue as gemm()
 template <class T>
 KIZAMI_API Status symm(Stream stream, Layout layout, const Symmetric& symmetric, std::int64_t m, std::int64_t n,
-                       Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
-                       std::int64_t ldc, const Policy& policy = {}, Outcome* outcome = nullptr,
+                       Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta,
+                       T* c, std::int64_t ldc, const Policy& policy = {}, Outcome* outcome = nullptr,
                        const EffortNote& note = {});
 
 }  // namespace kizami::cuda

@@ -194,8 +194,8 @@ Status symm(Stream stream, Layout layout, const Symmetric& symmetric, std::int64
   constexpr std::int64_t kOrderLimit = std::int64_t{1} << 20;
   const bool is_first = symmetric.side == Side::kA;
   const std::int64_t order = is_first ? m : n;
-  const BlasCall<T> call{stream, layout, Op::kNone,           Op::kNone,           m,    n,
-                         order,  alpha,  is_first ? lda : ldb, is_first ? ldb : lda, beta, ldc};
+  const BlasCall<T> call{
+      stream, layout, Op::kNone, Op::kNone, m, n, order, alpha, is_first ? lda : ldb, is_first ? ldb : lda, beta, ldc};
   device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
   if (order >= kOrderLimit)

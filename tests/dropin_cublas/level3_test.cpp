@@ -249,8 +249,8 @@ TEST_F(Level3, SymmetricAndHermitianAsOneProductOfAWrittenOut) {
           request.ldc = x.c.ld;
           kizami.clear();
           native.clear();
-          const dropin::cublas::Blocks done = dropin::cublas::emulate_blocks(
-              request, {}, configuration().settings, dropin::cublas::kWrittenOut);
+          const dropin::cublas::Blocks done =
+              dropin::cublas::emulate_blocks(request, {}, configuration().settings, dropin::cublas::kWrittenOut);
           EXPECT_EQ(done.status, CUBLAS_STATUS_SUCCESS);
           EXPECT_EQ(problem.c(), expected) << routine << " side " << side << " uplo " << uplo;
           EXPECT_EQ(done.is_whole, !is_refused);

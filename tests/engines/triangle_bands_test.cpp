@@ -35,7 +35,8 @@ void expect_tiles_of_triangle(std::uint32_t tile_i, std::uint32_t tile_j, std::u
   const auto lines_of = [n](std::uint32_t first, std::uint32_t tile) { return first + tile < n ? tile : n - first; };
   for (std::uint32_t i = 0; i < tiles_i; ++i) {
     for (std::uint32_t j = 0; j < tiles_j; ++j) {
-      const bool is_wanted = part.meets(i * tile_i, lines_of(i * tile_i, tile_i), j * tile_j, lines_of(j * tile_j, tile_j));
+      const bool is_wanted =
+          part.meets(i * tile_i, lines_of(i * tile_i, tile_i), j * tile_j, lines_of(j * tile_j, tile_j));
       ASSERT_EQ(visits[std::size_t{i} * tiles_j + j], is_wanted ? 1 : 0) << text << ": " << i << ", " << j;
     }
   }

@@ -3,8 +3,8 @@
 
 #include <variant>
 
-#include "schemes/ec/device_planes_plan.hpp"
 #include "schemes/ec/device_plan.hpp"
+#include "schemes/ec/device_planes_plan.hpp"
 #include "schemes/ec/stage.hpp"
 
 namespace kizami::ec {
@@ -20,7 +20,8 @@ std::optional<std::string> why_no_part(const plan::Plan& plan) {
   if (triangles == nullptr) return "engine " + name + " makes all of C, must be hopper for a triangle";
   const auto answer =
       triangles->query_triangle(device_ec_product(plan, ec_of(plan).numerics.rungs[0], false), plan.schedule.facts);
-  if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) return "engine " + name + ": " + refusal->reason;
+  if (const auto* const refusal = std::get_if<product::Refusal>(&answer))
+    return "engine " + name + ": " + refusal->reason;
   return std::nullopt;
 }
 

@@ -259,9 +259,9 @@ class EcCall {
       const product::EcEngine& engine = *ec_of(plan_).device_engine;
       if (problem_.part.is_all())
         return device::writes_c(engine.run(p, ec_promotion(first), plan_.schedule.facts, queue_));
-      const bool is_lower = (problem_.part.kind == problem::PartKind::kLower) != is_transposed_;  // of what kernels make
-      return device::writes_c(
-          product::triangles_of(&engine)->run_triangle(p, is_lower, ec_promotion(first), queue_));
+      const bool is_lower =
+          (problem_.part.kind == problem::PartKind::kLower) != is_transposed_;  // of what kernels make
+      return device::writes_c(product::triangles_of(&engine)->run_triangle(p, is_lower, ec_promotion(first), queue_));
     };
     KIZAMI_RETURN_IF_ERROR(launch());
     if (ec.num_rungs < 2 || !has_kept()) return {};
