@@ -14,6 +14,7 @@
 #include "device/symmetric.hpp"
 #include "device/writes_c.hpp"
 #include "exec/device_batch.hpp"
+#include "exec/device_call.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/device_triangle.hpp"
 #include "exec/outcome.hpp"
@@ -204,7 +205,7 @@ Status symm(Stream stream, Layout layout, const Symmetric& symmetric, std::int64
   const auto run_plan = [&](const Plan& plan, std::span<std::byte> workspace) -> Status {
     device::DeviceProblem<T> problem{alpha, stored, blas_view(b, m, n, ldb, layout), beta, call.c(c)};
     api::StreamMemory full(stream);
-    if (m > 0 && n > 0) {
+    if (m > 0 && n > 0 && !exec::has_no_terms(plan.impl(), alpha)) {
       KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", stored, order, order));
       if (problem::overlaps<T>(stored, problem.c))
         return {StatusCode::kInvalidArgument, "C overlaps an operand in memory, must be disjoint from A and B"};
