@@ -12,6 +12,9 @@
 
 namespace kizami::dropin::cublas {
 
+/// For emulate_blocks(): symm and hemm as one product of A written out, whatever the default.
+inline constexpr std::int64_t kWrittenOut = -1;
+
 /// What became of a call.
 struct Blocks {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS or of CUDA; C is then undefined
@@ -29,9 +32,6 @@ struct Blocks {
 
 /// Why such a call cannot be emulated, or null.
 [[nodiscard]] const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings);
-
-/// For emulate_blocks(): symm and hemm as one product of A written out, whatever the default.
-inline constexpr std::int64_t kWrittenOut = -1;
 
 /// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null; block: the order of the largest native
 ///         block, by halves whatever the engine; 0 or kWrittenOut: the one of block_of(), where there is no product of
