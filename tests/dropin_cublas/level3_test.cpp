@@ -197,7 +197,6 @@ TEST_F(Level3, RankUpdatesByOneProductOfTheTriangle) {
 
 TEST_F(Level3, TheTriangleIsAskedOfAnySchemeWhereThePlannerMultipliesAtAll) {
   takes_triangles() = true;
-  configuration().settings.min_size = 0;
   const auto rank_k = [&] {
     const float one = 1;
     return cublasSsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, 8192, 30, &one,
@@ -208,6 +207,10 @@ TEST_F(Level3, TheTriangleIsAskedOfAnySchemeWhereThePlannerMultipliesAtAll) {
   EXPECT_EQ(kizami.back().policy.scheme, Scheme::kAuto);  // as cuda::gemmt() takes it
   EXPECT_EQ(kizami.back().a, kizami.back().b);
   EXPECT_FALSE(kizami.back().triangle->is_lower);
+  configuration().settings.policy.scheme = Scheme::kEc;
+  expect_emulated_beside_blocks(rank_k, 1, 0);
+  EXPECT_EQ(kizami.back().policy.scheme, Scheme::kEc);
+  configuration().settings.policy.scheme = Scheme::kAuto;
   planner().scheme = Scheme::kNative;
   expect_forwarded(rank_k);
   planner().scheme = Scheme::kOzaki2;

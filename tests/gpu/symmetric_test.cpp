@@ -72,7 +72,7 @@ template <class T>
 }
 
 template <class T>
-class SymmetricCall : public Sm90Test {};
+class SymmetricCall : public DeviceTest {};
 using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(SymmetricCall, Types);
 
