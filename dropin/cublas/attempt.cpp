@@ -71,7 +71,7 @@ Attempt attempt(const Call& product, const Context& context, const Settings& set
     const std::size_t bytes = attempt.choice.workspace_bytes;
     if (search.may_ask(bytes)) {
       if (has_device_failed()) return left(kDeviceFailed);
-      const Policy policy = policy_within(settings, product, attempt.workspace_limit);
+      const Policy policy = policy_within(settings, attempt.workspace_limit);
       Status status = emulate(product, context, policy, lesson.note, names);
       if (status.code() == StatusCode::kOutOfMemory && give_kept_back(attempt.choice.device))
         status = emulate(product, context, policy, lesson.note);

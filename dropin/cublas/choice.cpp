@@ -10,6 +10,7 @@
 #include "dropin/policy/answer.hpp"
 #include "kizami/calibrate.hpp"
 #include "kizami/cuda.hpp"
+#include "kizami/cuda_triangle.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
@@ -35,11 +36,6 @@ void report_if_unusable(int device, const Settings& settings) {
   const Result<Plan> plan = cuda::make_plan(Scalar::kF64, kSize, kSize, kSize, policy);
   if (!plan.ok())
     std::fprintf(stderr, "kizami: %s; every call is left to the native library\n", plan.status().reason().c_str());
-}
-
-Result<Plan> plan_of(const Call& call, const Policy& policy) {
-  return cuda::make_plan(call.scalar, call.m, call.n, call.k, policy,
-                         {call.num_products, call.form == Form::kPointers});
 }
 
 /// What the native library takes at the accuracy asked for. 0: it does not guarantee that
@@ -81,7 +77,7 @@ Choice choose(const Settings& settings, int device, const Call& call, std::size_
   choice.k = call.k;
   choice.num_products = call.num_products;
   choice.workspace_limit = workspace_limit;
-  const Result<Plan> made = plan_of(call, policy_within(settings, call, workspace_limit));
+  const Result<Plan> made = plan_of(call, policy_within(settings, workspace_limit));
   if (!made.ok() && made.status().code() == StatusCode::kOutOfMemory) {  // for what the library keeps on a device
     choice.settings = nullptr;                                           // another call asks again
     choice.why_native = kNoMemoryOnDevice;
@@ -120,10 +116,14 @@ bool is_for(const Choice& choice, const Settings& settings, int device, const Ca
 
 }  // namespace
 
-Policy policy_within(const Settings& settings, const Call& call, std::size_t workspace_limit) {
+Result<Plan> plan_of(const Call& call, const Policy& policy) {
+  if (call.routine == Routine::kGemmt) return cuda::make_triangle_plan(call.scalar, call.n, call.k, policy);
+  return cuda::make_plan(call.scalar, call.m, call.n, call.k, policy,
+                         {call.num_products, call.form == Form::kPointers});
+}
+
+Policy policy_within(const Settings& settings, std::size_t workspace_limit) {
   Policy policy = policy_of(settings);
-  if (call.routine == Routine::kGemmt && policy.scheme == Scheme::kAuto)
-    policy.scheme = Scheme::kOzaki2;  // as cuda::gemmt()
   if (workspace_limit != 0) policy.workspace_limit_bytes = workspace_limit;
   return policy;
 }

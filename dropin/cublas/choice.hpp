@@ -8,6 +8,8 @@
 
 #include "dropin/cublas/call.hpp"
 #include "dropin/policy/settings.hpp"
+#include "kizami/plan.hpp"
+#include "kizami/status.hpp"
 
 namespace kizami::dropin::cublas {
 
@@ -21,7 +23,7 @@ struct Choice {
   int device;
   Scalar scalar;
   bool has_device_arrays;
-  bool is_triangle;  ///< gemmt: scheme ozaki2 alone has it
+  bool is_triangle;  ///< gemmt
   std::int64_t m, n, k, num_products;
   std::size_t workspace_limit;  ///< bytes; 0: as the settings say
   // What the planner says.
@@ -36,8 +38,11 @@ struct Choice {
   std::size_t workspace_bytes;
 };
 
-/// The policy of the settings for a product or gemmt, with a smaller limit for the workspace unless it is 0.
-[[nodiscard]] Policy policy_within(const Settings& settings, const Call& call, std::size_t workspace_limit = 0);
+/// The plan of a product, gemmt, symm or hemm on the current device.
+[[nodiscard]] Result<Plan> plan_of(const Call& call, const Policy& policy);
+
+/// The policy of the settings, with a smaller limit for the workspace unless it is 0.
+[[nodiscard]] Policy policy_within(const Settings& settings, std::size_t workspace_limit = 0);
 
 /// The choice for a call with m, n, k, num_products >= 1 under settings that live as long as the process, in a
 /// workspace of at most so many bytes, or with a limit of 0 as the settings say. It stays until the thread asks for

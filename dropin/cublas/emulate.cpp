@@ -31,6 +31,11 @@ Status multiply(const Call& x, const Context& context, const Policy& policy, con
     return cuda::gemmt<T>(context.stream, Layout::kColMajor, {x.uplo == 'L', x.has_real_diagonal}, op_a, op_b, x.n, x.k,
                           alpha, a, x.lda, b, x.ldb, beta, c, x.ldc, policy, nullptr, note);
   }
+  if (is_symmetric(x.routine)) {
+    return cuda::symm<T>(context.stream, Layout::kColMajor,
+                         {x.side == 'L' ? Side::kA : Side::kB, x.uplo == 'L', is_hermitian(x.routine)}, x.m, x.n, alpha,
+                         a, x.lda, b, x.ldb, beta, c, x.ldc, policy, nullptr, note);
+  }
   if (x.form == Form::kStrided) {
     return cuda::gemm_strided_batched<T>(context.stream, Layout::kColMajor, op_a, op_b, x.m, x.n, x.k, alpha, a, x.lda,
                                          x.stride_a, b, x.ldb, x.stride_b, beta, c, x.ldc, x.stride_c, x.num_products,

@@ -64,9 +64,7 @@ Lesson lesson_of(const Call& product, const Settings& settings, const Choice& ch
   if (words == nullptr) return {};
   const auto told = [&](std::size_t word) { return cuda::read_effort(words + word); };
   const auto is_loss_of_kizami = [&](const Effort& effort) {
-    const Result<Plan> plan =
-        cuda::make_plan(product.scalar, product.m, product.n, product.k, policy_within(settings, product),
-                        {product.num_products, product.form == Form::kPointers});
+    const Result<Plan> plan = plan_of(product, policy_within(settings));
     return plan.ok() && is_loss(cuda::predicted_seconds(plan.value(), effort), choice.seconds, choice.native_seconds);
   };
   const LearnedSites::Answer answer =

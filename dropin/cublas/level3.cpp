@@ -52,6 +52,11 @@ TypedCall<T> typed(const Call& call) {
           call.ldc};
 }
 
+/// Whether symm and hemm are one product of A written out, where the planner gives such a product to Kizami. Off until it
+/// is measured: by halves DGEMM's 84 TFLOPS at 4096 are 51 here, and cuBLAS reaches 54; predicted are 80
+/// (docs/perf/h200_call.md, "Symmetric matrices").
+constexpr bool kWritesOut = false;
+
 /// Does the parts of a call (level3/halves.hpp) in turn, up to the first error.
 template <class T>
 class Parts {
@@ -81,6 +86,19 @@ class Parts {
     });
     if (attempted.why_native != nullptr) return false;
     attempted.choice.seconds *= fraction_of(x.routine);
+    note(attempted);
+    done_.is_whole = true;
+    done_.status = attempted.status;
+    return true;
+  }
+
+  /// The same of symm and hemm, of A written out.
+  bool multiply_written_out(const TypedCall<T>& x) {
+    if (!is_symmetric(x.routine)) return false;
+    const Call product = call_of(x);
+    if (has_device_failed() || chosen(settings_, product).why_native != nullptr) return false;
+    const Attempt attempted = attempt(product, context_, settings_);
+    if (attempted.why_native != nullptr) return false;
     note(attempted);
     done_.is_whole = true;
     done_.status = attempted.status;
@@ -192,6 +210,7 @@ Blocks emulate_blocks(const Call& call, const Context& context, const Settings& 
     Parts<T> parts(call, context, settings);
     const TypedCall<T> whole = typed<T>(call);
     if (block == 0 && parts.multiply_triangle(whole)) return parts.done();
+    if ((block == kWrittenOut || (block == 0 && kWritesOut)) && parts.multiply_written_out(whole)) return parts.done();
     level3::by_halves(whole, block > 0 ? block : block_of(call), parts);
     return parts.done();
   });

@@ -12,10 +12,13 @@
 
 namespace kizami::dropin::cublas {
 
+/// For emulate_blocks(): symm and hemm as one product of A written out, whatever the default.
+inline constexpr std::int64_t kWrittenOut = -1;
+
 /// What became of a call.
 struct Blocks {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS or of CUDA; C is then undefined
-  bool is_whole = false;                          ///< one product of Kizami made the triangle
+  bool is_whole = false;                          ///< one product of Kizami made all of it
   int num_emulated = 0;
   int num_native = 0;               ///< products that the planner prefers native, or Kizami refused
   int num_short_of_memory = 0;      ///< of those
@@ -31,7 +34,8 @@ struct Blocks {
 [[nodiscard]] const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings);
 
 /// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null; block: the order of the largest native
-///         block, by halves whatever the engine; 0: the one of block_of(), where there is no product of the triangle
+///         block, by halves whatever the engine; 0 or kWrittenOut: the one of block_of(), where there is no product of
+///         all of it
 /// @bound  b(k) of the products, with the native bound of the diagonal blocks: see docs/dropin.md
 /// @queue  asynchronous and capturable
 [[nodiscard]] Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Routines of a triangle as libkizami_cublas.so makes them ("default": of one product that leaves a triangle out where
-// there is one, else by halves), by halves with several orders of the native diagonal blocks, and by native cuBLAS,
+// there is one, else by halves), symm of A written out, by halves with several orders of the native diagonal blocks, and by native cuBLAS,
 // interleaved in one run. A table on stderr, JSON lines on stdout.
 //   bench_gpu_level3 --type d --n 4096 --routine syrk --block 512 --block 1024
 // n x n matrices of elements (uniform - 0.5) exp(phi normal); of products the planner leaves to cuBLAS what it predicts to be faster there, as for programs, or
-// with --scheme ozaki2 nothing. n^3 operations (4 n^3 of complex types). Medians of the device's times.
+// with --scheme ozaki2 or ec nothing. n^3 operations (4 n^3 of complex types). Medians of the device's times.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -82,6 +82,7 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
   kizami::dropin::Settings settings;
   settings.is_learned = false;  // every round is the same choice
   if (options.scheme == "ozaki2") settings.min_size = 0;
+  if (options.scheme == "ec") settings.policy.scheme = kizami::Scheme::kEc;
   cublas::Call call;
   call.routine = routine;
   call.handle = native.handle;
@@ -110,6 +111,12 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
                   {},
                   {}});
   ways.push_back({"default", [&call, &settings] { return cublas::emulate_blocks(call, {}, settings); }, {}, {}});
+  if (kizami::dropin::is_symmetric(routine)) {
+    ways.push_back({"written out",
+                    [&call, &settings] { return cublas::emulate_blocks(call, {}, settings, cublas::kWrittenOut); },
+                    {},
+                    {}});
+  }
   for (const std::int64_t block : options.blocks) {
     if (block >= n) continue;
     ways.push_back({"block " + std::to_string(block),
@@ -190,8 +197,8 @@ int main(int argc, char** argv) {
   program.add_option("--routine", options.routines, "which")
       ->check(CLI::IsMember({"trsm", "trmm", "syrk", "herk", "syr2k", "her2k", "symm"}));
   program.add_option("--phi", options.phi, "of the elements")->check(CLI::Range(0.0, 8.0));
-  program.add_option("--scheme", options.scheme, "of products: what the planner takes, or ozaki2 for all")
-      ->check(CLI::IsMember({"auto", "ozaki2"}));
+  program.add_option("--scheme", options.scheme, "of products: what the planner takes, or one for all")
+      ->check(CLI::IsMember({"auto", "ozaki2", "ec"}));
   program.add_option("--rounds", options.rounds, "timed calls of each")->check(CLI::Range(1, 1000));
   bench::add_json(program, options.json);
   bench::add_commit(program, options.commit);

@@ -11,9 +11,12 @@
 #include "api/stream_memory.hpp"
 #include "base/instantiate.hpp"
 #include "base/relaxed_capture.hpp"
+#include "device/symmetric.hpp"
 #include "device/writes_c.hpp"
 #include "exec/device_batch.hpp"
+#include "exec/device_call.hpp"
 #include "exec/device_environment.hpp"
+#include "exec/device_triangle.hpp"
 #include "exec/outcome.hpp"
 #include "exec/plan_cache.hpp"
 #include "problem/batch.hpp"
@@ -50,20 +53,24 @@ struct BlasCall {
   [[nodiscard]] MatrixView<T> c(T* data) const { return blas_view(data, m, n, ldc, layout); }
 };
 
-/// Plans, takes a workspace, runs with `run_plan(plan, workspace)`, and reads the outcomes, one for each product, if
+/// Takes a workspace of a plan, runs with `run_plan(plan, workspace)`, and reads the outcomes, one for each product, if
 /// they are wanted. @range a valid call
 template <class T, class RunPlan>
-Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batch, const RunPlan& run_plan,
-                Outcome* outcomes) {
-  const base::RelaxedCapture relaxed;
-  const Result<Plan> plan = cuda::make_plan(kScalarOf<T>, call.m, call.n, call.k, policy, batch);
+Status multiply(const BlasCall<T>& call, const Result<Plan>& plan, const RunPlan& run_plan, Outcome* outcomes) {
   if (!plan.ok()) return plan.status();
+  const base::RelaxedCapture relaxed;
   api::StreamMemory workspace(call.stream);
   KIZAMI_RETURN_IF_ERROR(workspace.allocate(plan.value().impl().schedule.facts.device, plan.value().workspace_bytes()));
   KIZAMI_RETURN_IF_ERROR(device::of_enqueued(run_plan(plan.value(), workspace.span())));
   if (outcomes == nullptr) return {};
   return exec::read_device_outcomes(plan.value().impl(), workspace.span(), call.stream,
-                                    {outcomes, static_cast<std::size_t>(batch.num_products)});
+                                    {outcomes, static_cast<std::size_t>(plan.value().num_products())});
+}
+/// Plans first.
+template <class T, class RunPlan>
+Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batch, const RunPlan& run_plan,
+                Outcome* outcomes) {
+  return multiply(call, cuda::make_plan(kScalarOf<T>, call.m, call.n, call.k, policy, batch), run_plan, outcomes);
 }
 
 /// Products of matrices at addresses that the host knows. `a_at(i)`, `b_at(i)`, `c_at(i)` are the i-th.
@@ -88,6 +95,15 @@ Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64
   const Result<plan::Environment> environment = exec::device_environment();
   if (!environment.ok()) return environment.status();
   auto plan = exec::cached_plan({scalar, m, n, k}, policy, environment.value(), batch);
+  if (!plan.ok()) return plan.status();
+  return Plan(std::move(plan).value());
+}
+
+Result<Plan> make_triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy) {
+  const base::RelaxedCapture relaxed;
+  const Result<plan::Environment> environment = exec::device_environment();
+  if (!environment.ok()) return environment.status();
+  auto plan = exec::triangle_plan(scalar, n, k, policy, environment.value());
   if (!plan.ok()) return plan.status();
   return Plan(std::move(plan).value());
 }
@@ -163,15 +179,47 @@ Status gemmt(Stream stream, Layout layout, const Triangle& triangle, Op op_a, Op
   const BlasCall<T> call{stream, layout, op_a, op_b, n, n, k, alpha, lda, ldb, beta, ldc};
   device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
-  Policy ours = policy;
-  if (ours.scheme == Scheme::kAuto) ours.scheme = Scheme::kOzaki2;
   device::DeviceProblem<T> problem{alpha, call.a(a), call.b(b), beta, call.c(c)};
   problem.part = {triangle.is_lower ? problem::PartKind::kLower : problem::PartKind::kUpper,
                   triangle.has_real_diagonal};
   const auto run_plan = [&](const Plan& plan, std::span<std::byte> workspace) {
     return exec::run_device<T>(plan.impl(), {&problem, 1}, workspace, stream, note);
   };
-  return multiply(call, ours, {}, run_plan, outcome);
+  return multiply(call, make_triangle_plan(kScalarOf<T>, n, k, policy), run_plan, outcome);
+}
+
+template <class T>
+Status symm(Stream stream, Layout layout, const Symmetric& symmetric, std::int64_t m, std::int64_t n, Factor<T> alpha,
+            const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c, std::int64_t ldc,
+            const Policy& policy, Outcome* outcome, const EffortNote& note) {
+  constexpr std::int64_t kOrderLimit = std::int64_t{1} << 20;
+  const bool is_first = symmetric.side == Side::kA;
+  const std::int64_t order = is_first ? m : n;
+  const BlasCall<T> call{
+      stream, layout, Op::kNone, Op::kNone, m, n, order, alpha, is_first ? lda : ldb, is_first ? ldb : lda, beta, ldc};
+  device::t_writes_c = false;
+  KIZAMI_RETURN_IF_ERROR(call.validate());
+  if (order >= kOrderLimit)
+    return {StatusCode::kInvalidArgument, "A is of order " + std::to_string(order) + ", must be below 2^20"};
+  const MatrixView<const T> stored = blas_view(a, order, order, lda, layout);
+  const auto run_plan = [&](const Plan& plan, std::span<std::byte> workspace) -> Status {
+    device::DeviceProblem<T> problem{alpha, stored, blas_view(b, m, n, ldb, layout), beta, call.c(c)};
+    api::StreamMemory full(stream);
+    if (m > 0 && n > 0 && !exec::has_no_terms(plan.impl(), alpha)) {
+      KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", stored, order, order));
+      if (problem::overlaps<T>(stored, problem.c))
+        return {StatusCode::kInvalidArgument, "C overlaps an operand in memory, must be disjoint from A and B"};
+      const auto elements = static_cast<std::size_t>(order) * static_cast<std::size_t>(order);
+      KIZAMI_RETURN_IF_ERROR(full.allocate(plan.impl().schedule.facts.device, elements * sizeof(T)));
+      auto* const all = reinterpret_cast<T*>(full.span().data());
+      const bool is_lower = symmetric.is_lower == (layout == Layout::kColMajor);
+      KIZAMI_RETURN_IF_ERROR(device::write_out<T>({a, lda, order, is_lower, symmetric.is_hermitian}, all, stream));
+      problem.a = blas_view(static_cast<const T*>(all), order, order, order, layout);
+    }
+    if (!is_first) std::swap(problem.a, problem.b);
+    return exec::run_device<T>(plan.impl(), {&problem, 1}, workspace, stream, note);
+  };
+  return multiply(call, policy, {}, run_plan, outcome);
 }
 
 template <class T>
@@ -236,6 +284,9 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
   template Status gemmt<T>(Stream, Layout, const Triangle&, Op, Op, std::int64_t, std::int64_t, Factor<T>, const T*,   \
                            std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*, \
                            const EffortNote&);                                                                         \
+  template Status symm<T>(Stream, Layout, const Symmetric&, std::int64_t, std::int64_t, Factor<T>, const T*,           \
+                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*,  \
+                          const EffortNote&);                                                                          \
   template Status gemm_strided_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, \
                                           const T*, std::int64_t, std::int64_t, const T*, std::int64_t, std::int64_t,  \
                                           Factor<T>, T*, std::int64_t, std::int64_t, std::int64_t, const Policy&,      \

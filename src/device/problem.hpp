@@ -22,7 +22,7 @@ struct DeviceProblem {
   /// scout says, or a sample. Only time hangs on it.
   /// @range see takes_any_look()
   std::optional<Look> look = std::nullopt;
-  /// Of C that is wanted. @range all of it, unless ozaki2::why_no_part() has nothing to say
+  /// Of C that is wanted. @range all of it, unless exec::why_no_part() has nothing to say
   problem::Part part = {};
   // Null, or prepared of a and b. The split makes samples then, whatever the look.
   const Prepared* a_prepared = nullptr;
@@ -30,5 +30,18 @@ struct DeviceProblem {
 
   [[nodiscard]] const Prepared* prepared(Side side) const { return side == Side::kA ? a_prepared : b_prepared; }
 };
+
+/// Whether the columns of op(B) are the rows of op(A), or their conjugates: |A||B| is then symmetric.
+template <class T>
+[[nodiscard]] bool has_same_lines(const DeviceProblem<T>& problem) {
+  const MatrixView<const T>& a = problem.a;
+  const MatrixView<const T>& b = problem.b;
+  return a.data == b.data && a.rows == b.cols && a.row_stride == b.col_stride && a.col_stride == b.row_stride;
+}
+/// Whether they are no conjugates, so that one split is of both: C = alpha A A^T + beta C.
+template <class T>
+[[nodiscard]] bool shares_lines(const DeviceProblem<T>& problem) {
+  return has_same_lines(problem) && (!kIsComplex<T> || problem.a.is_conjugated == problem.b.is_conjugated);
+}
 
 }  // namespace kizami::device

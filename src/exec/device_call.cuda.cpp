@@ -16,6 +16,7 @@
 #include "device/batch_buffers.hpp"
 #include "device/writes_c.hpp"
 #include "exec/device_prepared.hpp"
+#include "exec/device_triangle.hpp"
 #include "problem/problem.hpp"
 #include "schemes/ec/device_run.hpp"
 #include "schemes/ozaki1/device_run.hpp"
@@ -23,7 +24,6 @@
 #include "schemes/ozaki1/device_rungs_plan.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_looks.hpp"
-#include "schemes/ozaki2/device_part.hpp"
 #include "schemes/ozaki2/device_run.hpp"
 
 namespace kizami::exec {
@@ -89,7 +89,7 @@ Status validate_device_problem(const plan::Plan& plan, const device::DeviceProbl
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, plan.shape.m, plan.shape.n));
   if (plan.shape.m == 0 || plan.shape.n == 0 || has_no_terms(plan, problem.alpha)) return {};
   if (!problem.part.is_all()) {
-    if (const std::optional<std::string> reason = ozaki2::why_no_part(plan)) return {StatusCode::kUnsupported, *reason};
+    if (const std::optional<std::string> reason = why_no_part(plan)) return {StatusCode::kUnsupported, *reason};
   }
   return validate_operands(plan, problem);
 }

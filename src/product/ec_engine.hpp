@@ -86,6 +86,23 @@ class EcEngine {
   virtual Status run(const EcProduct& product, EcPromotion promotion, const DeviceFacts& facts, Queue queue) const = 0;
 };
 
+/// The optional interface of an EcEngine that can leave one triangle of a real, square C out: elements (i, j) with i >= j
+/// are made, or those with i <= j, and the others neither read nor written. Half of the tiles are then multiplied.
+class EcTriangleEngine {
+ public:
+  virtual ~EcTriangleEngine() = default;
+  /// As EcEngine::query() and EcEngine::run().
+  /// @range m = n; one product, real C, no elements of A or B; takes_ec_triangles(promotion)
+  [[nodiscard]] virtual std::variant<Offer, Refusal> query_triangle(const FloatProductDesc& desc,
+                                                                    const DeviceFacts& facts) const = 0;
+  virtual Status run_triangle(const EcProduct& product, bool is_lower, EcPromotion promotion, Queue queue) const = 0;
+};
+
+/// The interface of an engine that has it; null of one that has not.
+[[nodiscard]] inline const EcTriangleEngine* triangles_of(const EcEngine* engine) {
+  return dynamic_cast<const EcTriangleEngine*>(engine);
+}
+
 /// Whether two descriptions have the same arithmetic, whatever their extents.
 [[nodiscard]] constexpr bool has_equal_arithmetic(const FloatProductDesc& x, const FloatProductDesc& y) {
   return x.type == y.type && x.core == y.core && x.k_interval == y.k_interval &&

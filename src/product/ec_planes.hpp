@@ -106,6 +106,10 @@ inline constexpr std::int64_t kEcSmallC = std::int64_t{15} << 20;
 /// Whether products of a batch share launches: not where they are so large that each fills the device.
 [[nodiscard]] constexpr bool takes_ec_batches(EcPromotion promotion) { return promotion != EcPromotion::kLong; }
 
+/// Whether there is a kernel of one triangle of C. So many elements have no sums of blocks of promotions, whatever the
+/// form: each of the triangle has the bits that the product of all of C gives it.
+[[nodiscard]] constexpr bool takes_ec_triangles(EcPromotion promotion) { return promotion == EcPromotion::kLong; }
+
 /// The arithmetic of these products, without extents. Both small products by turns, then the large one, over 128 bytes
 /// of each plane: a short promotion is one such interval, a long one two, the shortest half a one. A form that has the
 /// whole of a long promotion on chip takes it as one interval, and some add sums of promotions in blocks: both have

@@ -196,6 +196,11 @@ template <class T>
     x.uplo = call.triangle->is_lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     x.has_real_diagonal = call.triangle->has_real_diagonal;
   }
+  if (call.symmetric) {
+    x.routine = call.symmetric->is_hermitian ? "hemm" : "symm";
+    x.side = call.symmetric->side == Side::kA ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
+    x.uplo = call.symmetric->is_lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+  }
   x.op_a = static_cast<int>(call.op_a);
   x.op_b = static_cast<int>(call.op_b);
   x.m = call.m;

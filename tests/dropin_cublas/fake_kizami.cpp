@@ -209,6 +209,10 @@ Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const P
       std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(), reinterpret_cast<const plan::Plan*>(most + 1)));
 }
 
+Result<Plan> make_triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy) {
+  return make_plan(scalar, n, n, k, policy, {});
+}
+
 template <class T>
 Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
             Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
@@ -275,6 +279,16 @@ Status gemmt(Stream stream, Layout layout, const Triangle& triangle, Op op_a, Op
 }
 
 template <class T>
+Status symm(Stream stream, Layout layout, const Symmetric& symmetric, std::int64_t m, std::int64_t n, Factor<T> alpha,
+            const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c, std::int64_t ldc,
+            const Policy& policy, Outcome* outcome, const EffortNote& note) {
+  KizamiCall call = call_of<T>(Kind::kOne, stream, layout, Op::kNone, Op::kNone, m, n,
+                               symmetric.side == Side::kA ? m : n, alpha, a, lda, b, ldb, beta, c, ldc, policy, note);
+  call.symmetric = symmetric;
+  return tell(call, outcome);
+}
+
+template <class T>
 Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
                             std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda, std::int64_t stride_a,
                             const T* b, std::int64_t ldb, std::int64_t stride_b, Factor<T> beta, T* c, std::int64_t ldc,
@@ -309,6 +323,9 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
   template Status gemmt<T>(Stream, Layout, const Triangle&, Op, Op, std::int64_t, std::int64_t, Factor<T>, const T*,   \
                            std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*, \
                            const EffortNote&);                                                                         \
+  template Status symm<T>(Stream, Layout, const Symmetric&, std::int64_t, std::int64_t, Factor<T>, const T*,           \
+                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*,  \
+                          const EffortNote&);                                                                          \
   template Result<PreparedOperand> prepare<T>(const Plan&, Side, MatrixView<const T>, std::span<std::byte>, Stream);   \
   template Status run_prepared<T>(const Plan&, Factor<T>, std::type_identity_t<Operand<T>>,                            \
                                   std::type_identity_t<Operand<T>>, Factor<T>, MatrixView<T>, Stream,                  \

@@ -19,7 +19,7 @@ namespace kizami::dropin_test {
 
 enum class Kind : std::uint8_t { kOne, kStrided, kPointers, kShared, kPrepared };
 
-/// What kizami::cuda::gemm(), gemmt(), run_prepared(), one of their batched kin or kizami::multi::gemm() was called with.
+/// What kizami::cuda::gemm(), gemmt(), symm(), run_prepared(), one of their batched kin or kizami::multi::gemm() was called with.
 /// run_prepared() has views: op and ld are those of column-major matrices.
 struct KizamiCall {
   Kind kind = Kind::kOne;
@@ -34,6 +34,7 @@ struct KizamiCall {
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   std::int64_t num_products = 1;
   std::optional<cuda::Triangle> triangle;           ///< of gemmt()
+  std::optional<cuda::Symmetric> symmetric;         ///< of symm()
   std::vector<int> devices;                         ///< kShared
   const void *kept_a = nullptr, *kept_b = nullptr;  ///< kPrepared: memory of the prepared ones
   Policy policy;

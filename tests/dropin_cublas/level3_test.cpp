@@ -4,6 +4,7 @@
 #include <complex>
 #include <random>
 
+#include "dropin/cublas/level3.hpp"
 #include "dropin_cublas/computing.hpp"
 #include "dropin_cublas/process.hpp"
 
@@ -194,9 +195,8 @@ TEST_F(Level3, RankUpdatesByOneProductOfTheTriangle) {
   takes_triangles() = false;
 }
 
-TEST_F(Level3, TheTriangleIsAskedOfSchemeOzaki2WhereThePlannerMultipliesAtAll) {
+TEST_F(Level3, TheTriangleIsAskedOfAnySchemeWhereThePlannerMultipliesAtAll) {
   takes_triangles() = true;
-  configuration().settings.min_size = 0;
   const auto rank_k = [&] {
     const float one = 1;
     return cublasSsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, 8192, 30, &one,
@@ -204,9 +204,13 @@ TEST_F(Level3, TheTriangleIsAskedOfSchemeOzaki2WhereThePlannerMultipliesAtAll) {
   };
   planner().scheme = Scheme::kEc;
   expect_emulated_beside_blocks(rank_k, 1, 0);
-  EXPECT_EQ(kizami.back().policy.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(kizami.back().policy.scheme, Scheme::kAuto);  // as cuda::gemmt() takes it
   EXPECT_EQ(kizami.back().a, kizami.back().b);
   EXPECT_FALSE(kizami.back().triangle->is_lower);
+  configuration().settings.policy.scheme = Scheme::kEc;
+  expect_emulated_beside_blocks(rank_k, 1, 0);
+  EXPECT_EQ(kizami.back().policy.scheme, Scheme::kEc);
+  configuration().settings.policy.scheme = Scheme::kAuto;
   planner().scheme = Scheme::kNative;
   expect_forwarded(rank_k);
   planner().scheme = Scheme::kOzaki2;
@@ -217,6 +221,53 @@ TEST_F(Level3, SymmetricAndHermitian) {
   check_all<double>("symm", {kN}, true, false);
   check_all<Complex>("symm", {kN}, true, false);
   check_all<Complex>("hemm", {kN}, true, false);
+}
+
+TEST_F(Level3, SymmetricAndHermitianAsOneProductOfAWrittenOut) {
+  const auto make = [&]<class T>(const char* routine, T /*type*/) {
+    compute_on_both_sides<T>();
+    for (const int side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT}) {
+      for (const int uplo : {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER}) {
+        for (const bool is_refused : {false, true}) {
+          kizami_status = is_refused ? Status(StatusCode::kUnsupported, "the test says so") : Status();
+          Problem<T> problem(routine, side, uplo, kN, CUBLAS_DIAG_NON_UNIT);
+          const std::vector<T> expected = problem.expected();
+          const Arguments<T>& x = problem.arguments();
+          dropin::cublas::Call request;
+          request.routine = x.routine == "hemm" ? dropin::Routine::kHemm : dropin::Routine::kSymm;
+          request.handle = handle.get();
+          request.scalar = kScalarOf<T>;
+          request.side = side == CUBLAS_SIDE_LEFT ? 'L' : 'R';
+          request.uplo = uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U';
+          request.m = x.m;
+          request.n = x.n;
+          request.k = side == CUBLAS_SIDE_LEFT ? x.m : x.n;
+          request.alpha = &x.alpha;
+          request.a = x.a.data;
+          request.lda = x.a.ld;
+          request.b = x.b.data;
+          request.ldb = x.b.ld;
+          request.beta = &x.beta;
+          request.c = x.c.data;
+          request.ldc = x.c.ld;
+          kizami.clear();
+          native.clear();
+          const dropin::cublas::Blocks done =
+              dropin::cublas::emulate_blocks(request, {}, configuration().settings, dropin::cublas::kWrittenOut);
+          EXPECT_EQ(done.status, CUBLAS_STATUS_SUCCESS);
+          EXPECT_EQ(problem.c(), expected) << routine << " side " << side << " uplo " << uplo;
+          EXPECT_EQ(done.is_whole, !is_refused);
+          EXPECT_EQ(native.empty(), !is_refused);  // by halves, natively, where it is refused
+          EXPECT_TRUE(is_refused || kizami.size() == 1);
+          EXPECT_TRUE(!kizami.empty() && kizami[0].symmetric);
+        }
+      }
+    }
+    kizami_status = Status();
+  };
+  make("symm", double{});
+  make("symm", Complex{});
+  make("hemm", Complex{});
 }
 
 TEST_F(Level3, TriangularProductsAlsoInPlace) {

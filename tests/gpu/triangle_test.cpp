@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Products of one triangle of C: the bits of all of C, the other triangle as it was, and half of the work, which is
-// counted in tiles of residues and in planes.
+// counted in tiles of residues and in planes. Of schemes ozaki2 and ec.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,11 +14,14 @@
 
 #include "base/carver.hpp"
 #include "base/int_math.hpp"
+#include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
 #include "engines/hopper/triangle_params.hpp"
 #include "exec/device_batch.hpp"
 #include "exec/device_environment.hpp"
+#include "gpu/device_case.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/ec_case.hpp"
 #include "gpu/product_on_device.hpp"
 #include "kizami/cuda_triangle.hpp"
 #include "kizami/gemm.hpp"
@@ -26,6 +29,7 @@
 #include "num/crt_table.hpp"
 #include "plan/plan.hpp"
 #include "product/triangle.hpp"
+#include "schemes/ec/device_plan.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_part.hpp"
 
@@ -156,6 +160,14 @@ struct Spec {
          " moduli " + std::to_string(s.forced_moduli);
 }
 
+[[nodiscard]] plan::Plan plan_of(const Spec& s, Scalar scalar, const Policy& policy) {
+  const Result<plan::Environment> environment = exec::device_environment();
+  if (!environment.ok()) throw std::runtime_error(environment.status().reason());
+  const Result<plan::Plan> plan = plan::make({scalar, s.n, s.n, s.k}, policy, environment.value());
+  if (!plan.ok()) throw std::runtime_error(print(s) + ": " + plan.status().reason());
+  return plan.value();
+}
+
 [[nodiscard]] plan::Plan plan_of(const Spec& s, Scalar scalar, EngineName engine = EngineName::kHopper,
                                  std::size_t limit = 0) {
   Policy policy;
@@ -164,11 +176,15 @@ struct Spec {
   policy.forced_moduli = s.forced_moduli;
   policy.accuracy = s.accuracy;
   policy.workspace_limit_bytes = limit;
-  const Result<plan::Environment> environment = exec::device_environment();
-  if (!environment.ok()) throw std::runtime_error(environment.status().reason());
-  const Result<plan::Plan> plan = plan::make({scalar, s.n, s.n, s.k}, policy, environment.value());
-  if (!plan.ok()) throw std::runtime_error(print(s) + ": " + plan.status().reason());
-  return plan.value();
+  return plan_of(s, scalar, policy);
+}
+/// Of scheme ec, with the promotion of large C whatever n is.
+[[nodiscard]] plan::Plan ec_plan_of(const Spec& s, Scalar scalar = Scalar::kF32, int promotion_k = 128) {
+  Policy policy;
+  policy.scheme = Scheme::kEc;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  policy.ec.promotion_k = promotion_k;
+  return plan_of(s, scalar, policy);
 }
 
 /// The matrices of a call in device memory, and what it leaves there.
@@ -197,9 +213,9 @@ class TriangleCase {
   /// Other values of C before the call.
   void begin_with(const std::vector<T>& c) { before_ = c; }
 
-  [[nodiscard]] Status run(const Part& part) {
-    c_.upload(before_);
-    check(cudaMemset(workspace_.data(), 0xA5, workspace_.size()), "poison");
+  [[nodiscard]] Status run(const Part& part, product::Queue queue = nullptr) {
+    if (queue == nullptr) c_.upload(before_);
+    if (queue == nullptr) check(cudaMemset(workspace_.data(), 0xA5, workspace_.size()), "poison");
     device::DeviceProblem<T> problem;
     const Op op = s_.is_hermitian ? Op::kConjTranspose : Op::kTranspose;
     problem.alpha =
@@ -213,7 +229,8 @@ class TriangleCase {
     problem.look = s_.look;
     problem.part = part;
     const Status status = exec::run_device<T>(plan_, std::span<const device::DeviceProblem<T>>(&problem, 1),
-                                              {workspace_.data(), workspace_.size()}, nullptr);
+                                              {workspace_.data(), workspace_.size()}, queue);
+    if (queue != nullptr) return status;  // captured
     EXPECT_TRUE(c_.guards_are_intact() && workspace_.guards_are_intact()) << print(s_);
     return status;
   }
@@ -224,6 +241,10 @@ class TriangleCase {
         exec::read_device_outcomes(plan_, {workspace_.data(), workspace_.size()}, nullptr, std::span(&outcome, 1));
     EXPECT_TRUE(status.ok()) << status.reason();
     return outcome;
+  }
+  [[nodiscard]] ec::DeviceEcBuffers ec_buffers() const {
+    base::Carver carver(workspace_.data());
+    return ec::carve_device_ec(carver, plan_, s_.is_row_major);
   }
   [[nodiscard]] ozaki2::DeviceBuffers buffers() const {
     base::Carver carver(workspace_.data());
@@ -318,8 +339,8 @@ void expect_triangle(const TriangleCase<T>& call, const Spec& s, const std::vect
 }
 
 template <class T>
-Outcome expect_bits_of_all(const Spec& s, bool asks_host) {
-  TriangleCase<T> call(s);
+Outcome expect_bits_of_all(const Spec& s, bool asks_host, const plan::Plan& plan) {
+  TriangleCase<T> call(s, plan);
   if (!s.is_hermitian && !s.elements.has_nonfinite) {
     // What is beyond the diagonal is not read: NaN there changes nothing.
     std::vector<T> c = call.before();
@@ -336,6 +357,8 @@ Outcome expect_bits_of_all(const Spec& s, bool asks_host) {
   const Outcome outcome = call.outcome();
   EXPECT_TRUE(call.run({}).ok());
   const Outcome of_all = call.outcome();
+  EXPECT_EQ(outcome.scheme, of_all.scheme) << print(s);
+  EXPECT_EQ(outcome.variant, of_all.variant) << print(s);
   EXPECT_EQ(outcome.rung, of_all.rung) << print(s);
   EXPECT_EQ(outcome.moduli, of_all.moduli) << print(s);
   EXPECT_EQ(outcome.repaired, of_all.repaired) << print(s);
@@ -344,6 +367,11 @@ Outcome expect_bits_of_all(const Spec& s, bool asks_host) {
   expect_triangle(call, s, got, call.c(), "that of all of C");
   if (asks_host) expect_triangle(call, s, got, call.of_host(), "the processor's");
   return outcome;
+}
+
+template <class T>
+Outcome expect_bits_of_all(const Spec& s, bool asks_host) {
+  return expect_bits_of_all<T>(s, asks_host, plan_of(s, kScalarOf<T>));
 }
 
 template <class T>
@@ -526,6 +554,173 @@ TYPED_TEST(TriangleCall, OfThePublicFunctionIsThatOfGemm) {
       EXPECT_EQ(wrong, 0) << "lower " << is_lower;
     }
   }
+}
+
+// ---- scheme ec ----
+
+using EcTriangleProduct = EcDeviceTest;
+
+// The kernel of a triangle beside that of all of C in the same form and in the other one that sums as it does.
+TEST_F(EcTriangleProduct, HasTheBitsOfAllOfC) {
+  using product::EcFormat;
+  constexpr auto kLong = product::EcPromotion::kLong;
+  const product::EcTriangleEngine* const engine = product::triangles_of(&engines::hopper_ec_engine());
+  ASSERT_NE(engine, nullptr);
+  std::mt19937_64 rng(17);
+  for (const std::int64_t n : {1, 2, 64, 128, 191, 192, 193, 256, 257, 384, 700, 768, 1033, 2304, 2500}) {
+    EcLines lines(n, n == 700 ? 1000 : 130, n % 2 == 0);
+    lines.fill(rng, 4);
+    for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
+      const DeviceEcOperand a(lines, format);
+      int num_reports = 0;
+      ASSERT_TRUE(ec::device_ec_split<float>(a.task(), {}, format, {}, Factor<float>(1.0F), num_multiprocessors(),
+                                             num_reports, nullptr)
+                      .ok());
+      for (const bool is_lower : {true, false}) {
+        for (const bool is_aligned : {true, false}) {
+          product::EcProduct p;
+          p.format = format;
+          p.a.planes = {a.planes.data(), a.row_stride, a.scales.data()};
+          p.a.lines.num_lines = n;
+          p.a.lines.length = lines.length;
+          p.b = p.a;
+          p.c_col_stride = base::round_up(n, std::int64_t{4}) + (is_aligned ? 4 : 1);
+          p.alpha = is_aligned ? 1.0F : -1.5F;
+          p.beta = n % 3 == 0 ? 0.5F : 0.0F;
+          const Part part{is_lower ? PartKind::kLower : PartKind::kUpper};
+          std::vector<float> before = drawn<float>(static_cast<std::size_t>(p.c_col_stride * n), {}, 3);
+          for (std::int64_t j = 0; j < n; ++j) {
+            for (std::int64_t i = 0; i < p.c_col_stride; ++i) {  // what is beyond the diagonal, and between columns
+              if (i >= n || !part.has(i, j))
+                before[static_cast<std::size_t>(j * p.c_col_stride + i)] = std::numeric_limits<float>::quiet_NaN();
+            }
+          }
+          const DeviceArray<float> c(before);
+          p.c = c.data();
+          const Status status = engine->run_triangle(p, is_lower, kLong, nullptr);
+          ASSERT_TRUE(status.ok()) << status.reason();
+          const std::vector<float> got = c.download();
+          EXPECT_TRUE(c.guards_are_intact());
+          for (const engines::EcForm form : {engines::kEcTriangleForm, engines::EcForm::kCooperative128x128}) {
+            const DeviceArray<float> all(before);
+            p.c = all.data();
+            ASSERT_TRUE(engines::run_ec_product(p, form, kLong, nullptr).ok());
+            const std::vector<float> want = all.download();
+            std::int64_t wrong = 0;
+            std::int64_t touched = 0;
+            for (std::int64_t j = 0; j < n; ++j) {
+              for (std::int64_t i = 0; i < p.c_col_stride; ++i) {
+                const auto at = static_cast<std::size_t>(j * p.c_col_stride + i);
+                if (i < n && part.has(i, j)) {
+                  wrong += is_same(got[at], want[at]) && !std::isnan(got[at]) ? 0 : 1;
+                } else {
+                  touched += std::isnan(got[at]) ? 0 : 1;
+                }
+              }
+            }
+            EXPECT_EQ(wrong, 0) << "n " << n << " lower " << is_lower << " aligned " << is_aligned;
+            EXPECT_EQ(touched, 0) << "n " << n << " lower " << is_lower << " aligned " << is_aligned;
+          }
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+using EcTriangleCall = EcDeviceTest;
+
+/// A call of a size for which all of C is made in a form that sums as that of a triangle.
+Outcome expect_ec_bits_of_all(const Spec& s) {
+  EXPECT_NE(engines::ec_form_for(s.n, s.n, s.k, product::EcFormat::kF16, num_multiprocessors()),
+            engines::EcForm::kSplitInner128x64)
+      << print(s);
+  return expect_bits_of_all<float>(s, false, ec_plan_of(s));
+}
+
+TEST_F(EcTriangleCall, BitsOfAllOfC) {
+  for (const PartKind kind : {PartKind::kLower, PartKind::kUpper}) {
+    for (const bool is_row_major : {false, true}) {
+      Spec s{.n = 2190, .k = 640, .kind = kind, .is_transposed = is_row_major, .is_row_major = is_row_major};
+      EXPECT_EQ(expect_ec_bits_of_all(s).variant, EcVariant::kScaled);
+      s.alpha = -1.5;
+      s.beta = 0.75;
+      s.is_transposed = !s.is_transposed;
+      s.has_device_factors = is_row_major;
+      expect_ec_bits_of_all(s);
+      s.has_other_b = true;
+      expect_ec_bits_of_all(s);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(EcTriangleCall, EveryStageAndFactor) {
+  for (const PartKind kind : {PartKind::kLower, PartKind::kUpper}) {
+    Spec s{.n = 2190, .k = 300, .kind = kind, .beta = 0.5};
+    s.elements.phi = 4;
+    EXPECT_EQ(expect_ec_bits_of_all(s).variant, EcVariant::kScaledTf32);
+    s.elements = {.phi = 0.5, .has_nonfinite = true, .has_zero_line = true};
+    const Outcome outcome = expect_ec_bits_of_all(s);
+    EXPECT_EQ(outcome.nonfinite_rows, 2);
+    EXPECT_EQ(outcome.nonfinite_cols, 2);
+    s.elements = {.phi = 16};  // beyond the range of all stages
+    EXPECT_EQ(expect_ec_bits_of_all(s).scheme, Scheme::kOzaki2);
+    s.elements = {};
+    for (const double alpha : {0.0, std::numeric_limits<double>::infinity()}) {
+      s.k = alpha == 0 ? 300 : 20;  // each element of signs is a warp's
+      for (const bool is_on_device : {false, true}) {
+        s.alpha = alpha;
+        s.has_device_factors = is_on_device;
+        expect_ec_bits_of_all(s);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// By the promotion that large C has of itself, with profiles of lines.
+TEST_F(EcTriangleCall, LargeC) {
+  for (const PartKind kind : {PartKind::kLower, PartKind::kUpper}) {
+    for (const double phi : {0.5, 2.0}) {
+      Spec s{.n = 4100, .k = 1100, .kind = kind};
+      s.elements.phi = phi;
+      const plan::Plan plan = ec_plan_of(s, Scalar::kF32, 0);
+      ASSERT_TRUE(ec::ec_of(plan).numerics.takes_profiles);
+      expect_bits_of_all<float>(s, false, plan);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(EcTriangleCall, SplitsOnceInAsManyLaunches) {
+  for (const bool is_row_major : {false, true}) {
+    const Spec s{.n = 2190, .k = 640, .is_row_major = is_row_major};
+    TriangleCase<float> call(s, ec_plan_of(s));
+    const ec::DeviceEcBuffers buffers = call.ec_buffers();
+    const std::int64_t bytes = s.n * product::ec_line_bytes(product::EcFormat::kF16, s.k);
+    ASSERT_TRUE(call.run({}).ok());
+    EXPECT_LT(call.untouched(buffers.b.planes, bytes), bytes / 8);
+    ASSERT_TRUE(call.run(call.part()).ok());
+    EXPECT_EQ(call.outcome().variant, EcVariant::kScaled);
+    EXPECT_EQ(call.untouched(buffers.b.planes, bytes), bytes);
+    for (const Part& part : {call.part(), Part{}})  // split, decision, product, FP64 rung
+      EXPECT_EQ(captured_kernels([&](product::Queue queue) { return call.run(part, queue); }), 4U);
+  }
+}
+
+TEST_F(EcTriangleCall, IsRefusedWhereThereIsNoKernel) {
+  const Spec s{.n = 600, .k = 300};
+  TriangleCase<float> call(s, ec_plan_of(s, Scalar::kF32, 64));
+  const Status status = call.run(call.part());
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_NE(status.reason().find("promotes every 128"), std::string::npos) << status.reason();
+  TriangleCase<std::complex<float>> of_complex(s, ec_plan_of(s, Scalar::kC64));
+  const Status refused = of_complex.run(of_complex.part());
+  EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
+  EXPECT_NE(refused.reason().find("makes all of a complex C"), std::string::npos) << refused.reason();
+  const std::vector<float> c = call.c();
+  EXPECT_EQ(0, std::memcmp(c.data(), call.before().data(), c.size() * sizeof(float)));
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/tile_walk.hpp"
+#include "engines/triangle_bands.hpp"
+#include "problem/part.hpp"
 
 namespace kizami::engines::hopper {
 
@@ -22,6 +24,7 @@ struct EcSplitParams {
 
 struct EcParams : TileWalk {  // maps and num_k_blocks are in `splits`
   static constexpr bool kIsBatch = false;
+  static constexpr bool kIsTriangle = false;
   static constexpr auto kNumTiles = &TileOrder::tiles_per_plane;
   EcSplitParams splits[2];
   const std::int32_t* decision;  ///< null, or where the index into `splits` is
@@ -40,6 +43,14 @@ struct EcParams : TileWalk {  // maps and num_k_blocks are in `splits`
   std::int32_t is_complex;
   std::int32_t has_aligned_c;  ///< columns of C are contiguous, and begin on 16 bytes
 };
+
+/// One triangle of a real, square C. tiles_per_plane: of the triangle.
+struct EcTriangleParams : EcParams {  // no elements of A or B
+  static constexpr bool kIsTriangle = true;
+  TriangleBands bands;  ///< of tiles of clusters
+  problem::Part part;
+};
+static_assert(sizeof(EcTriangleParams) <= 4096, "the limit of kernel parameters");
 
 /// The products of a batch: a plane of the walk is a product, and what EcParams points at is the first one's. Its
 /// has_aligned_c: columns of a C begin on 16 bytes where the C does.
@@ -68,6 +79,10 @@ template <EcForm form, product::EcPromotion promotion>
 /// Of a batch. @range product::takes_ec_batches(promotion)
 template <EcForm form, product::EcPromotion promotion>
 [[nodiscard]] EcKernel ec_batch_kernel();
+
+/// Of a triangle, by kEcTriangleForm.
+template <product::EcPromotion promotion>
+[[nodiscard]] EcKernel ec_triangle_kernel();
 
 /// Stages of 128 bytes of k that are summed inside the tensor core.
 [[nodiscard]] constexpr int stages_of(product::EcPromotion promotion) { return product::ec_promoted_blocks(promotion); }

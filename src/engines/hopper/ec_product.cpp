@@ -26,6 +26,7 @@ using base::ceil_div;
 using hopper::EcBatchParams;
 using hopper::EcKernel;
 using hopper::EcParams;
+using hopper::EcTriangleParams;
 using product::EcFormat;
 using product::EcPromotion;
 
@@ -59,6 +60,13 @@ const EcKernel& kernel_of(EcForm form, EcPromotion promotion, bool is_batch) {
     return std::array{of(false), of(true)};
   });
   return made[is_batch ? 1 : 0][static_cast<std::size_t>(form)][static_cast<std::size_t>(promotion)];
+}
+
+constexpr const EcFormTraits& kOfTriangle = kForms[static_cast<std::size_t>(kEcTriangleForm)];
+/// The tiles of clusters of a triangle.
+[[nodiscard]] TriangleBands bands_of(std::int64_t n, bool is_lower) {
+  return triangle_bands(static_cast<std::uint32_t>(n), kOfTriangle.tile_i, kOfTriangle.tile_j * kOfTriangle.cluster,
+                        is_lower);
 }
 
 // ---- checks ----
@@ -152,6 +160,26 @@ std::optional<std::string> why_refused(const EcProduct& p, EcPromotion promotion
   return std::nullopt;
 }
 
+std::optional<std::string> why_refused_extents_of_triangle(std::int64_t m, std::int64_t n) {
+  if (m == n) return std::nullopt;
+  return detail::wrong("m", m, "n = " + std::to_string(n) + " for a triangle of C");
+}
+std::optional<std::string> why_refused_promotion_of_triangle(EcPromotion promotion) {
+  if (product::takes_ec_triangles(promotion)) return std::nullopt;
+  return "its kernel of a triangle of C promotes every 128 (TF32: 64) of k, as products of more than 15 2^20 elements "
+         "of C do that are longer than 1024";
+}
+
+/// Of a triangle, beyond what is refused of all of C.
+std::optional<std::string> why_triangle_refused(const EcProduct& p, EcPromotion promotion) {
+  if (auto reason = why_refused_extents_of_triangle(p.a.lines.num_lines, p.b.lines.num_lines)) return reason;
+  if (auto reason = why_refused_promotion_of_triangle(promotion)) return reason;
+  if (p.is_complex) return "C is complex, must be real for a triangle";
+  if (p.is_batch()) return detail::wrong("num_products", p.num_products, "1, without an array, for a triangle");
+  if (p.a.lines.data != nullptr || p.b.lines.data != nullptr) return "a triangle has no elements of A or B";
+  return std::nullopt;
+}
+
 // ---- the launch ----
 
 /// Products are the planes of a map, of which there is one where they share the operand.
@@ -187,6 +215,12 @@ double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFo
   return kStartSeconds + static_cast<double>(rounds) * tile_cycles / kCyclesPerSecond;
 }
 
+double ec_triangle_seconds(std::int64_t n, std::int64_t k, EcFormat format, int num_sms) {
+  // As many products of one tile each.
+  return ec_predicted_seconds(kOfTriangle.tile_i, std::int64_t{kOfTriangle.tile_j} * kOfTriangle.cluster, k, format,
+                              kOfTriangle, num_sms, bands_of(n, true).num_tiles());
+}
+
 EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, int num_sms) {
   // One chain of FP32 sums errs more than native SGEMM where that sums k in pieces: 1536^3 in order TT on uniform data
   // 4.9e-7 with 192 x 128, 3.4e-7 with 128 x 64, which takes 9 % longer, native 3.5e-7 (docs/perf/h200_ec.md).
@@ -207,31 +241,25 @@ EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat form
 
 namespace {
 
-class HopperEc final : public product::EcEngine {
+class HopperEc final : public product::EcEngine, public product::EcTriangleEngine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
 
   [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::FloatProductDesc& d,
                                                                      const product::DeviceFacts& facts) const override {
-    using product::Refusal;
-    if (facts.space != product::MemorySpace::kDevice) return Refusal{"the operands are not in device memory"};
-    if (!facts.has_wgmma()) return Refusal{base::why_no_wgmma(facts)};
-    for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
-      for (const EcPromotion promotion : product::kEcPromotions) {
-        if (!has_equal_arithmetic(d, product::ec_arithmetic(format, promotion))) continue;
-        if (auto reason = why_refused_extents(d.m, d.n, d.k)) return Refusal{*std::move(reason)};
-        const EcForm form = ec_form_for(d.m, d.n, d.k, format, facts.num_sms);
-        const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
-        return product::Offer{
-            .workspace_bytes = 0,
-            .seconds = ec_predicted_seconds(d.m, d.n, d.k, format, traits, facts.num_sms, d.num_products),
-            .threads = 1};
-      }
-    }
-    return Refusal{
-        "its kernels take two parts of FP16 or TF32, of scaled lines, in one sum without lo lo, promoted every 32, 64 "
-        "or 128 "
-        "(TF32: 16, 32 or 64) of k on a tensor core of Hopper"};
+    return offer(d, facts, [&](EcFormat format, EcPromotion /*promotion*/) -> std::variant<double, product::Refusal> {
+      const EcForm form = ec_form_for(d.m, d.n, d.k, format, facts.num_sms);
+      const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
+      return ec_predicted_seconds(d.m, d.n, d.k, format, traits, facts.num_sms, d.num_products);
+    });
+  }
+  [[nodiscard]] std::variant<product::Offer, product::Refusal> query_triangle(
+      const product::FloatProductDesc& d, const product::DeviceFacts& facts) const override {
+    return offer(d, facts, [&](EcFormat format, EcPromotion promotion) -> std::variant<double, product::Refusal> {
+      if (auto reason = why_refused_extents_of_triangle(d.m, d.n)) return product::Refusal{*std::move(reason)};
+      if (auto reason = why_refused_promotion_of_triangle(promotion)) return product::Refusal{*std::move(reason)};
+      return ec_triangle_seconds(d.n, d.k, format, facts.num_sms);
+    });
   }
 
   Status run(const EcProduct& p, EcPromotion promotion, const product::DeviceFacts& facts,
@@ -240,7 +268,96 @@ class HopperEc final : public product::EcEngine {
     return run_ec_product(p, ec_form_for(a.num_lines, p.b.lines.num_lines, a.length, p.format, facts.num_sms),
                           promotion, queue);
   }
+  Status run_triangle(const EcProduct& p, bool is_lower, EcPromotion promotion, product::Queue queue) const override;
+
+ private:
+  /// @param seconds_of  seconds of a format and promotion within the engine's extents, or a refusal
+  template <class SecondsOf>
+  [[nodiscard]] static std::variant<product::Offer, product::Refusal> offer(const product::FloatProductDesc& d,
+                                                                            const product::DeviceFacts& facts,
+                                                                            const SecondsOf& seconds_of) {
+    using product::Refusal;
+    if (facts.space != product::MemorySpace::kDevice) return Refusal{"the operands are not in device memory"};
+    if (!facts.has_wgmma()) return Refusal{base::why_no_wgmma(facts)};
+    for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
+      for (const EcPromotion promotion : product::kEcPromotions) {
+        if (!has_equal_arithmetic(d, product::ec_arithmetic(format, promotion))) continue;
+        if (auto reason = why_refused_extents(d.m, d.n, d.k)) return Refusal{*std::move(reason)};
+        auto seconds = seconds_of(format, promotion);
+        if (auto* const refusal = std::get_if<Refusal>(&seconds)) return *std::move(refusal);
+        return product::Offer{.workspace_bytes = 0, .seconds = std::get<double>(seconds), .threads = 1};
+      }
+    }
+    return Refusal{
+        "its kernels take two parts of FP16 or TF32, of scaled lines, in one sum without lo lo, promoted every 32, 64 "
+        "or 128 "
+        "(TF32: 16, 32 or 64) of k on a tensor core of Hopper"};
+  }
 };
+
+/// What all kernels are told of a product. @param params zeros, but for what is of a batch or triangle alone
+Status fill_params(const EcProduct& p, const EcFormTraits& traits, EcPromotion promotion, EcParams& params) {
+  params.m = static_cast<std::int32_t>(p.a.lines.num_lines);
+  params.n = static_cast<std::int32_t>(p.b.lines.num_lines);
+  params.c = p.c;
+  params.c_row_stride = p.c_row_stride;
+  params.c_col_stride = p.c_col_stride;
+  params.alpha = p.alpha;
+  params.beta = p.beta;
+  params.complex_alpha = p.complex_alpha;
+  params.complex_beta = p.complex_beta;
+  params.is_complex = p.is_complex ? 1 : 0;
+  params.decision = p.decision;
+  params.a_scales = p.a.planes.scales;
+  params.b_scales = p.b.planes.scales;
+  params.a_lines = p.a.lines;
+  params.b_lines = p.b.lines;
+  const bool has_aligned_columns = p.c_row_stride == (p.is_complex ? 2 : 1) && p.c_col_stride % 4 == 0;
+  params.has_aligned_c = has_aligned_columns && (p.is_batch() || reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0);
+  const auto set_split = [&](EcFormat format, const product::EcPlanes& a, const product::EcPlanes& b,
+                             hopper::EcSplitParams& split) -> Status {
+    const std::int64_t blocks = ceil_div(p.a.lines.length, product::ec_block_length(format));
+    split.num_k_blocks = static_cast<std::int32_t>(base::round_up(blocks, hopper::stages_of(promotion)));
+    split.block_promotions = hopper::block_promotions(traits.form, split.num_k_blocks / hopper::stages_of(promotion));
+    split.is_tf32 = format == EcFormat::kTf32 ? 1 : 0;
+    KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(lines_of("a", p.a, a, format, p.num_products),
+                                                   traits.tile_i / traits.cluster, split.a_map));
+    return hopper::encode_in_order(lines_of("b", p.b, b, format, p.num_products), traits.tile_j, split.b_map);
+  };
+  KIZAMI_RETURN_IF_ERROR(set_split(p.format, p.a.planes, p.b.planes, params.splits[params.num_splits++]));
+  if (p.second.has_value())
+    KIZAMI_RETURN_IF_ERROR(set_split(p.second->format, p.second->a, p.second->b, params.splits[params.num_splits++]));
+  set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
+  return {};
+}
+
+/// @param params  of the kernel, which reads no more of it than it is of  @param num_tiles of clusters
+Status launch(const EcKernel& kernel, const EcFormTraits& traits, std::uint32_t num_tiles, int num_sms, void* params,
+              product::Queue queue) {
+  const auto clusters = std::min(num_tiles, static_cast<std::uint32_t>(std::max(1, num_sms / traits.cluster)));
+  return base::launch_overlapped_clusters("the launch of the product of split operands", kernel.kernel,
+                                          clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
+                                          traits.cluster, kernel.shared_bytes, queue, params);
+}
+
+Status HopperEc::run_triangle(const EcProduct& p, bool is_lower, EcPromotion promotion, product::Queue queue) const {
+  if (auto reason = why_refused(p, promotion)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  if (auto reason = why_triangle_refused(p, promotion)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  hopper::CurrentDevice device;
+  KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
+  static_assert(product::takes_ec_triangles(EcPromotion::kLong));
+  static constinit base::MadeOnce<EcKernel> made;
+  const EcKernel& kernel = made.get(hopper::ec_triangle_kernel<EcPromotion::kLong>);
+  static SharedMemoryGrant grant;
+  KIZAMI_RETURN_IF_ERROR(grant.ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
+
+  EcTriangleParams params{};
+  KIZAMI_RETURN_IF_ERROR(fill_params(p, kOfTriangle, promotion, params));
+  params.bands = bands_of(p.a.lines.num_lines, is_lower);
+  params.tiles_per_plane = params.bands.num_tiles();
+  params.part.kind = is_lower ? problem::PartKind::kLower : problem::PartKind::kUpper;
+  return launch(kernel, kOfTriangle, params.tiles_per_plane, device.num_sms, &params, queue);
+}
 
 }  // namespace
 
@@ -263,38 +380,7 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   KIZAMI_RETURN_IF_ERROR(grants[index].ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
 
   EcBatchParams params{};
-  params.m = static_cast<std::int32_t>(p.a.lines.num_lines);
-  params.n = static_cast<std::int32_t>(p.b.lines.num_lines);
-  params.c = p.c;
-  params.c_row_stride = p.c_row_stride;
-  params.c_col_stride = p.c_col_stride;
-  params.alpha = p.alpha;
-  params.beta = p.beta;
-  params.complex_alpha = p.complex_alpha;
-  params.complex_beta = p.complex_beta;
-  params.is_complex = p.is_complex ? 1 : 0;
-  params.decision = p.decision;
-  params.a_scales = p.a.planes.scales;
-  params.b_scales = p.b.planes.scales;
-  params.a_lines = p.a.lines;
-  params.b_lines = p.b.lines;
-  const bool has_aligned_columns = p.c_row_stride == (p.is_complex ? 2 : 1) && p.c_col_stride % 4 == 0;
-  params.has_aligned_c = has_aligned_columns && (p.is_batch() || reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0);
-  const auto set_split = [&](EcFormat format, const product::EcPlanes& a, const product::EcPlanes& b,
-                             hopper::EcSplitParams& split) -> Status {
-    const std::int64_t blocks = ceil_div(p.a.lines.length, product::ec_block_length(format));
-    split.num_k_blocks = static_cast<std::int32_t>(base::round_up(blocks, hopper::stages_of(promotion)));
-    split.block_promotions = hopper::block_promotions(form, split.num_k_blocks / hopper::stages_of(promotion));
-    split.is_tf32 = format == EcFormat::kTf32 ? 1 : 0;
-    KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(lines_of("a", p.a, a, format, p.num_products),
-                                                   traits.tile_i / traits.cluster, split.a_map));
-    return hopper::encode_in_order(lines_of("b", p.b, b, format, p.num_products), traits.tile_j, split.b_map);
-  };
-  KIZAMI_RETURN_IF_ERROR(set_split(p.format, p.a.planes, p.b.planes, params.splits[params.num_splits++]));
-  if (p.second.has_value())
-    KIZAMI_RETURN_IF_ERROR(set_split(p.second->format, p.second->a, p.second->b, params.splits[params.num_splits++]));
-  set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
-
+  KIZAMI_RETURN_IF_ERROR(fill_params(p, traits, promotion, params));
   params.num_products = p.num_products;
   params.num_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(p.num_products);
   if (p.is_batch()) {
@@ -311,13 +397,9 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
     }
   }
 
-  const auto clusters =
-      std::min(params.num_tiles, static_cast<std::uint32_t>(std::max(1, device.num_sms / traits.cluster)));
   EcParams* const of_one = &params;  // all that the kernel of one product takes
-  return base::launch_overlapped_clusters("the launch of the product of split operands", kernel.kernel,
-                                          clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
-                                          traits.cluster, kernel.shared_bytes, queue,
-                                          p.is_batch() ? static_cast<void*>(&params) : static_cast<void*>(of_one));
+  return launch(kernel, traits, params.num_tiles, device.num_sms,
+                p.is_batch() ? static_cast<void*>(&params) : static_cast<void*>(of_one), queue);
 }
 
 }  // namespace kizami::engines

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The product of split FP32 operands in one persistent launch, on the tensor cores of sm_90a. products_ec_sm90.cuh has
-// those of a batch, by the same parts.
+// those of a batch, triangle_ec_sm90.cuh has one triangle of C, by the same parts.
 //
 //   d(i, j) = sum over k of lo_A hi_B + hi_A lo_B + hi_A hi_B, then the epilogue, tile by tile.
 //
@@ -188,7 +188,7 @@ struct EcPlace : CtaPlace {
   std::uint32_t tile_step;
 };
 
-// Params below: const EcParams, or EcProductOfBatch (products_ec_sm90.cuh), which enters one product after another. What
+// Params below: const EcParams or EcTriangleParams, or EcProductOfBatch (products_ec_sm90.cuh), which enters one product after another. What
 // only a batch does stands in branches of compile time, and without functions of its own, so that the code of one product
 // is what it would be alone: it has no registers left.
 
@@ -271,9 +271,10 @@ __device__ __forceinline__ void consume_stages(Params& params, const EcPlace& at
 
 /// Both formats, of which device memory may choose: a call then has one launch less, and an untaken one takes two
 /// microseconds.
+/// Params: EcParams for all tiles of C, EcTriangleParams for those of a triangle.
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
-template <class F, int kPromoted>
-__global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_constant__ EcParams params) {
+template <class F, int kPromoted, class Params = EcParams>
+__global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_constant__ Params params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
   const CtaPlace cta =

@@ -12,6 +12,7 @@ namespace kizami::engines::hopper {
 template <int kStages>
 struct EcProductOfBatch {
   static constexpr bool kIsBatch = true;
+  static constexpr bool kIsTriangle = false;
   const EcBatchParams& all;
   const std::int8_t* decisions;  ///< [num_products] in shared memory
   int s = 0;

@@ -5,8 +5,8 @@
 // branches, so that loads and stores overlap. At edges, and for lines of any scales, elements are stored one by one.
 // A complex C is one of twice as many rows: lines 2i and 2i + 1 of A make the real and imaginary parts of row i, which
 // one lane holds.
-// Nothing outside C is read or written; C is not read for beta = 0.
-// Params: EcParams, or EcProductOfBatch, which has what is read here by the same names.
+// Nothing outside C, or its part, is read or written; C is not read for beta = 0.
+// Params: EcParams, EcTriangleParams, or EcProductOfBatch, which has what is read here by the same names.
 #pragma once
 
 #include <complex>
@@ -155,6 +155,10 @@ __device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], 
   constexpr int kColumns = kTileI / 4;
   const bool has_product = factors.has_product();
   const auto i_of = [&](int e) { return i_first + e / 2 * 8 + thread % 4 * 2 + e % 2; };
+  const auto is_wanted = [&](int e, [[maybe_unused]] int j) {
+    if constexpr (Params::kIsTriangle) return params.part.has(i_of(e), j);
+    return true;
+  };
   std::int32_t scales[kColumns];
 #pragma unroll
   for (int e = 0; e < kColumns; ++e) {
@@ -170,7 +174,7 @@ __device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], 
     if constexpr (kReadsC) {
 #pragma unroll
       for (int e = 0; e < kColumns; ++e) {
-        before[e] = scales[e] != num::kSkipLine ? column[c_row_offset(params, i_of(e))] : 0.0F;
+        before[e] = scales[e] != num::kSkipLine && is_wanted(e, j) ? column[c_row_offset(params, i_of(e))] : 0.0F;
       }
     }
 #pragma unroll
@@ -182,8 +186,8 @@ __device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], 
         out.y = unscale(out.y, scales[e + 1] + b_scale - factors.exponent);
       }
       if constexpr (kReadsC) out = factors.plus_c(out, make_float2(before[e], before[e + 1]));
-      if (scales[e] != num::kSkipLine) column[c_row_offset(params, i_of(e))] = out.x;
-      if (scales[e + 1] != num::kSkipLine) column[c_row_offset(params, i_of(e + 1))] = out.y;
+      if (scales[e] != num::kSkipLine && is_wanted(e, j)) column[c_row_offset(params, i_of(e))] = out.x;
+      if (scales[e + 1] != num::kSkipLine && is_wanted(e + 1, j)) column[c_row_offset(params, i_of(e + 1))] = out.y;
     }
   }
 }
@@ -251,7 +255,12 @@ template <int kTileI, class Params>
 __device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], const Params& params,
                                               const EcFactors& factors, const TileScales<kTileI, Params>& scales,
                                               int i_first, int j_first, int thread) {
-  const bool is_inside = params.has_aligned_c != 0 && i_first + kTileI <= params.m && j_first + 64 <= params.n;
+  bool is_inside = params.has_aligned_c != 0 && i_first + kTileI <= params.m && j_first + 64 <= params.n;
+  if constexpr (Params::kIsTriangle) {
+    const problem::Part& part = params.part;
+    if (!part.meets(i_first, kTileI, j_first, 64)) return;
+    is_inside = is_inside && part.surrounds(i_first, kTileI, j_first) && part.surrounds(i_first, kTileI, j_first + 63);
+  }
   const bool is_plain = is_inside && factors.has_product() && scales.are_moderate(factors.scale_limit());
   if (!__all_sync(kWholeWarp, is_plain)) {
     if (factors.reads_c()) {
@@ -259,7 +268,7 @@ __device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], cons
     } else {
       store_ec_anywhere<kTileI, false>(d, params, factors, i_first, j_first, thread);
     }
-    if constexpr (!Params::kIsBatch) {  // no batch has elements
+    if constexpr (!Params::kIsBatch && !Params::kIsTriangle) {  // neither has elements
       const bool sums_nonfinite = params.a_lines.data != nullptr && factors.has_product();
       if (sums_nonfinite && !__all_sync(kWholeWarp, scales.are_finite())) {
         sum_nonfinite<kTileI>(params, factors, i_first, j_first, thread);

@@ -63,6 +63,9 @@ class EcCall {
       base::Carver kept(const_cast<std::byte*>(prepared->memory));  // only read
       kept_[role_of(side)] = carve_device_ec_prepared(kept, plan, prepared->num_lines);
     }
+    // Two real operands of the same lines have the same planes, and a product of all of C, or a batch, makes both.
+    is_split_once_ = !problem_.part.is_all() && !kIsComplex<T> && has_same_lines(problem_) && !has_kept();
+    if (is_split_once_) buffers_.b = buffers_.a;
   }
 
   Status run() {
@@ -117,6 +120,9 @@ class EcCall {
     return split;
   }
 
+  /// What a launch makes of the kernels' b: nothing where a is of both.
+  [[nodiscard]] DeviceEcSplits<T> made_b(int stage) const { return is_split_once_ ? DeviceEcSplits<T>{} : b(stage); }
+
   /// The planes of the first stage that are multiplied: those that are kept of a prepared operand.
   [[nodiscard]] DeviceEcSplits<T> first_a() const {
     DeviceEcSplits<T> split = a(0);
@@ -162,7 +168,7 @@ class EcCall {
                                                         num_sms_, made, queue_));
       } else {
         KIZAMI_RETURN_IF_ERROR(device_ec_split<T>(kept_[0] ? DeviceEcSplit<T>{} : a(0),
-                                                  kept_[1] ? DeviceEcSplit<T>{} : b(0), format, observation,
+                                                  kept_[1] ? DeviceEcSplit<T>{} : made_b(0), format, observation,
                                                   problem_.alpha, num_sms_, made, queue_));
       }
       num_reports += made;
@@ -185,13 +191,14 @@ class EcCall {
     }
     decision.checks_range = ec.checks_range;
     decision.is_transposed = is_transposed_;
+    decision.is_of_both = is_split_once_;
     decision.num_pairs = plan_.shape.m * plan_.shape.n;
     decision.state = buffers_.state;
     if (has_kept()) decision.made_product = buffers_.made_product;
     const int last = ec.num_rungs - 1;
     if (is_batch())
       return device_ec_decide_batch<T>(together(), decision, a(last), b(last), problem_.alpha, num_sms_, queue_);
-    return device_ec_decide<T>(decision, a(last), b(last), problem_.alpha, num_sms_, queue_);
+    return device_ec_decide<T>(decision, a(last), made_b(last), problem_.alpha, num_sms_, queue_);
   }
 
   /// The refusals that only the elements justify.
@@ -249,7 +256,12 @@ class EcCall {
     p.decision = &buffers_.state->ec_product;
     p.decision_stride = sizeof(device::DeviceState) / sizeof(std::int32_t);
     const auto launch = [&] {
-      return device::writes_c(ec_of(plan_).device_engine->run(p, ec_promotion(first), plan_.schedule.facts, queue_));
+      const product::EcEngine& engine = *ec_of(plan_).device_engine;
+      if (problem_.part.is_all())
+        return device::writes_c(engine.run(p, ec_promotion(first), plan_.schedule.facts, queue_));
+      const bool is_lower =
+          (problem_.part.kind == problem::PartKind::kLower) != is_transposed_;  // of what kernels make
+      return device::writes_c(product::triangles_of(&engine)->run_triangle(p, is_lower, ec_promotion(first), queue_));
     };
     KIZAMI_RETURN_IF_ERROR(launch());
     if (ec.num_rungs < 2 || !has_kept()) return {};
@@ -273,6 +285,7 @@ class EcCall {
     call.alpha = problem_.alpha;
     call.beta = problem_.beta;
     call.c = problem_.c;
+    call.part = problem_.part;
     call.state = buffers_.state;
     call.effort = effort_;
     return call;
@@ -298,6 +311,7 @@ class EcCall {
   int num_sms_;
   device::EffortReport effort_;
   bool is_transposed_;
+  bool is_split_once_ = false;
   DeviceEcBuffers buffers_;
   problem::Lines<T> rows_;
   problem::Lines<T> columns_;

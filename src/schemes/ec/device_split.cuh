@@ -80,6 +80,10 @@ template <class AnyJob>
     decided.b_nonfinite += shared[3 * w + 2];
   }
   __syncthreads();  // `shared` may be written again
+  if (decision.is_of_both) {
+    flags |= flags << 4;
+    decided.b_nonfinite = decided.a_nonfinite;
+  }
   if (!decision.checks_range) decided.stage = 0;
   for (int s = 0; s < decision.num_stages && decided.stage < 0; ++s) {
     const bool is_f16 = decision.formats[s] == EcFormat::kF16;

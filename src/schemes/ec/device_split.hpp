@@ -85,6 +85,7 @@ struct EcDecision {
   int num_stages = 2;                                                                  ///< 1 or 2
   bool checks_range = true;    ///< false: the first stage, whatever comes
   bool is_transposed = false;  ///< operand a is the columns of op(B)
+  bool is_of_both = false;     ///< operand b is a, and has no reports of its own
   std::int64_t num_pairs = 0;  ///< elements of C
   device::DeviceState* state = nullptr;
   /// Of a call with kept planes, whose other planes are multiplied by a launch of their own: 1 where they are of the

@@ -11,12 +11,9 @@
 namespace kizami::ozaki2 {
 
 std::optional<std::string> why_no_part(const plan::Plan& plan) {
-  if (plan.shape.m != plan.shape.n) {
-    return "m = " + std::to_string(plan.shape.m) + ", must be n = " + std::to_string(plan.shape.n) +
-           " for a triangle of C";
-  }
   if (plan.first().scheme != Scheme::kOzaki2)
-    return "scheme " + std::string(to_string(plan.first().scheme)) + " makes all of C, must be ozaki2 for a triangle";
+    return "scheme " + std::string(to_string(plan.first().scheme)) +
+           " makes all of C, must be ozaki2 or ec for a triangle";
   const Ozaki2Stage& stage = ozaki2_of(plan);
   if (stage.ladder.num_rungs == 0 || plan::is_empty(plan.shape)) return std::nullopt;  // no product
   const std::string engine(stage.engine->name());
