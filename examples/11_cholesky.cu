@@ -21,10 +21,12 @@ double residual_of(cublasHandle_t blas, const Matrix& l, const Matrix& a) {
     fill<<<256, 256>>>(x.get(), n, 1, false, 0.0, 1000U + static_cast<unsigned>(round));
     require(cudaMemcpy(y.get(), x.get(), static_cast<std::size_t>(n) * 8, cudaMemcpyDeviceToDevice), "cudaMemcpy");
     const double size = largest(downloaded(x.get(), n));  // which waits for the copy, too
-    require(cublasDtrmv_64(blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, CUBLAS_DIAG_NON_UNIT, n, l.data, l.ld, y.get(), 1),
-            "dtrmv");
-    require(cublasDtrmv_64(blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, l.data, l.ld, y.get(), 1),
-            "dtrmv");
+    require(
+        cublasDtrmv_64(blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, CUBLAS_DIAG_NON_UNIT, n, l.data, l.ld, y.get(), 1),
+        "dtrmv");
+    require(
+        cublasDtrmv_64(blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, l.data, l.ld, y.get(), 1),
+        "dtrmv");
     require(cublasDgemv_64(blas, CUBLAS_OP_N, n, n, &minus, a.data, a.ld, x.get(), 1, &one, y.get(), 1), "dgemv");
     const double difference = largest(downloaded(y.get(), n));
     const double scaled = difference / (static_cast<double>(n) * 0x1p-53 * row_norm(a) * size);
@@ -52,8 +54,8 @@ class Cusolver {
   Cusolver(const Cusolver&) = delete;
   Cusolver& operator=(const Cusolver&) = delete;
   void factor() {
-    require(cusolverDnXpotrf(handle_, parameters_, CUBLAS_FILL_MODE_LOWER, a_.rows, CUDA_R_64F, a_.data, a_.ld, CUDA_R_64F,
-                             on_device_->get(), device_bytes_, on_host_.data(), host_bytes_, info_.get()),
+    require(cusolverDnXpotrf(handle_, parameters_, CUBLAS_FILL_MODE_LOWER, a_.rows, CUDA_R_64F, a_.data, a_.ld,
+                             CUDA_R_64F, on_device_->get(), device_bytes_, on_host_.data(), host_bytes_, info_.get()),
             "potrf");
   }
 
@@ -95,7 +97,8 @@ int main(int argc, char** argv) {
     device.begin();
     cholesky(device, a, blocks);
   };
-  found.seconds = seconds_of(options.rounds, [&] { make(a); }, factor);
+  found.seconds = seconds_of(
+      options.rounds, [&] { make(a); }, factor);
   found.residual = residual_of(device.blas(), a, original);
   make(a);
   require(cudaDeviceSynchronize(), "fill");
@@ -105,7 +108,8 @@ int main(int argc, char** argv) {
 
   if (options.has_cusolver) {
     Cusolver cusolver(a);
-    found.cusolver_seconds = seconds_of(options.rounds, [&] { make(a); }, [&] { cusolver.factor(); });
+    found.cusolver_seconds = seconds_of(
+        options.rounds, [&] { make(a); }, [&] { cusolver.factor(); });
     found.cusolver_residual = residual_of(device.blas(), a, original);
   }
   return told(options, blocks.factored, found);

@@ -11,7 +11,8 @@ namespace {
 using namespace factorizations;  // NOLINT(google-build-using-namespace): a program
 
 /// Of the solution of A x = b by L and U, whose rows `permute` brings those of b to.
-double residual_of(cublasHandle_t blas, const Matrix& lu, const Matrix& a, const std::function<void(const Matrix&)>& permute) {
+double residual_of(cublasHandle_t blas, const Matrix& lu, const Matrix& a,
+                   const std::function<void(const Matrix&)>& permute) {
   const std::int64_t n = a.rows;
   const Buffer<double> b(n);
   const Buffer<double> x(n);
@@ -22,8 +23,11 @@ double residual_of(cublasHandle_t blas, const Matrix& lu, const Matrix& a, const
   require(cudaDeviceSynchronize(), "the right-hand side");
   permute(Matrix{x.get(), n, 1, n});
   require(cudaDeviceSynchronize(), "the order of rows");
-  require(cublasDtrsv_64(blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, lu.data, lu.ld, x.get(), 1), "dtrsv");
-  require(cublasDtrsv_64(blas, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, lu.data, lu.ld, x.get(), 1), "dtrsv");
+  require(cublasDtrsv_64(blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, lu.data, lu.ld, x.get(), 1),
+          "dtrsv");
+  require(
+      cublasDtrsv_64(blas, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, lu.data, lu.ld, x.get(), 1),
+      "dtrsv");
   const double right = largest(downloaded(b.get(), n));
   const double solution = largest(downloaded(x.get(), n));
   require(cublasDgemv_64(blas, CUBLAS_OP_N, n, n, &minus, a.data, a.ld, x.get(), 1, &one, b.get(), 1), "dgemv");
@@ -50,16 +54,18 @@ class Cusolver {
   Cusolver(const Cusolver&) = delete;
   Cusolver& operator=(const Cusolver&) = delete;
   void factor() {
-    require(cusolverDnXgetrf(handle_, parameters_, a_.rows, a_.cols, CUDA_R_64F, a_.data, a_.ld, pivots_.get(), CUDA_R_64F,
-                             on_device_->get(), device_bytes_, on_host_.data(), host_bytes_, info_.get()),
+    require(cusolverDnXgetrf(handle_, parameters_, a_.rows, a_.cols, CUDA_R_64F, a_.data, a_.ld, pivots_.get(),
+                             CUDA_R_64F, on_device_->get(), device_bytes_, on_host_.data(), host_bytes_, info_.get()),
             "getrf");
   }
   /// The rows of a vector, on the host.
   void permute(const Matrix& x) const {
     std::vector<std::int64_t> pivots(static_cast<std::size_t>(a_.rows));
-    require(cudaMemcpy(pivots.data(), pivots_.get(), pivots.size() * sizeof(std::int64_t), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    require(cudaMemcpy(pivots.data(), pivots_.get(), pivots.size() * sizeof(std::int64_t), cudaMemcpyDeviceToHost),
+            "cudaMemcpy");
     std::vector<double> values = downloaded(x.data, x.rows);
-    for (std::size_t i = 0; i < pivots.size(); ++i) std::swap(values[i], values[static_cast<std::size_t>(pivots[i] - 1)]);
+    for (std::size_t i = 0; i < pivots.size(); ++i)
+      std::swap(values[i], values[static_cast<std::size_t>(pivots[i] - 1)]);
     require(cudaMemcpy(x.data, values.data(), values.size() * sizeof(double), cudaMemcpyHostToDevice), "cudaMemcpy");
   }
 
@@ -98,11 +104,12 @@ int main(int argc, char** argv) {
   Found found;
   found.program = "lu";
   found.operations = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) * 2 / 3;
-  found.seconds = seconds_of(options.rounds, [&] { make(a); },
-                             [&] {
-                               device.begin();
-                               lu(device, a, blocks, options.looks_ahead);
-                             });
+  found.seconds = seconds_of(
+      options.rounds, [&] { make(a); },
+      [&] {
+        device.begin();
+        lu(device, a, blocks, options.looks_ahead);
+      });
   const std::int64_t num_panels = (n + blocks.panel - 1) / blocks.panel;
   found.residual = residual_of(device.blas(), a, original, [&](const Matrix& x) { device.move(x, 0, num_panels); });
   make(a);
@@ -115,7 +122,8 @@ int main(int argc, char** argv) {
 
   if (options.has_cusolver) {
     Cusolver cusolver(a);
-    found.cusolver_seconds = seconds_of(options.rounds, [&] { make(a); }, [&] { cusolver.factor(); });
+    found.cusolver_seconds = seconds_of(
+        options.rounds, [&] { make(a); }, [&] { cusolver.factor(); });
     found.cusolver_residual = residual_of(device.blas(), a, original, [&](const Matrix& x) { cusolver.permute(x); });
   }
   return told(options, blocks.outer, found);

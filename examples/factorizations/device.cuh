@@ -175,9 +175,15 @@ class Device {
  public:
   /// @param kept_rows, kept_inner of the largest L that is kept for a second update; 0: none is
   Device(const Matrix& a, const DeviceOptions& options, std::int64_t kept_rows, std::int64_t kept_inner)
-      : a_(a), options_(options), inverses_(options.solved * options.solved * ((a.cols + options.solved - 1) / options.solved)),
+      : a_(a),
+        options_(options),
+        inverses_(options.solved * options.solved * ((a.cols + options.solved - 1) / options.solved)),
         has_inverse_(static_cast<std::size_t>((a.cols + options.solved - 1) / options.solved)),
-        moves_((a.cols + kPanelWidth - 1) / kPanelWidth), offers_(1), pivots_(kPanelWidth), info_(1), arrived_(1),
+        moves_((a.cols + kPanelWidth - 1) / kPanelWidth),
+        offers_(1),
+        pivots_(kPanelWidth),
+        info_(1),
+        arrived_(1),
         kept_memory_(static_cast<std::int64_t>(bytes_to_keep(kept_rows, kept_inner))) {
     int least = 0;
     int greatest = 0;
@@ -293,7 +299,8 @@ class Device {
     const bool is_kept = kept_of_ == l.data;
     if (!keeps && !is_kept) return multiply(-1.0, l, u, false, c);
     timed("updates", [&] {
-      const kizami::Result<kizami::Plan> plan = kizami::cuda::make_plan(kizami::Scalar::kF64, c.rows, c.cols, l.cols, policy_);
+      const kizami::Result<kizami::Plan> plan =
+          kizami::cuda::make_plan(kizami::Scalar::kF64, c.rows, c.cols, l.cols, policy_);
       if (!plan.ok()) require(plan.status());
       const kizami::MatrixView<const double> left = view(l);
       if (keeps && !is_kept) keep(plan.value(), left);
@@ -315,8 +322,9 @@ class Device {
       const std::int64_t num_blocks = (a.rows + kPanelThreads - 1) / kPanelThreads;
       const auto cols = static_cast<std::int32_t>(a.cols);
       if (options_.has_own_panels && num_blocks <= std::min(num_sms_, kMostPanelBlocks)) {
-        PanelCall<kPanelWidth> call{a.data, a.ld, static_cast<std::int32_t>(a.rows), cols,
-                                    static_cast<std::int32_t>(num_blocks), offers_.get(), moves};
+        PanelCall<kPanelWidth> call{
+            a.data,        a.ld, static_cast<std::int32_t>(a.rows), cols, static_cast<std::int32_t>(num_blocks),
+            offers_.get(), moves};
         unsigned* arrived = arrived_.get();
         require(cudaMemsetAsync(arrived, 0, sizeof(unsigned), stream()), "cudaMemsetAsync");
         void* parameters[] = {&call, &arrived};
@@ -339,7 +347,8 @@ class Device {
     if (c.cols == 0) return;
     timed("rows", [&] {
       const auto blocks = static_cast<unsigned>((c.cols + kMovedColumns - 1) / kMovedColumns);
-      move_rows<kPanelWidth><<<blocks, 256, 0, stream()>>>(c.data, c.ld, c.cols, moves_.get(), first, last, kPanelWidth);
+      move_rows<kPanelWidth>
+          <<<blocks, 256, 0, stream()>>>(c.data, c.ld, c.cols, moves_.get(), first, last, kPanelWidth);
       require(cudaGetLastError(), "the kernel that moves rows");
     });
   }
@@ -421,9 +430,9 @@ class Device {
   }
   [[nodiscard]] Matrix copied(const Matrix& b) {
     const Matrix copy{temporaries_[static_cast<std::size_t>(queue_)]->get(), b.rows, b.cols, b.rows};
-    require(cudaMemcpy2DAsync(copy.data, static_cast<std::size_t>(copy.ld) * 8, b.data, static_cast<std::size_t>(b.ld) * 8,
-                              static_cast<std::size_t>(b.rows) * 8, static_cast<std::size_t>(b.cols),
-                              cudaMemcpyDeviceToDevice, stream()),
+    require(cudaMemcpy2DAsync(copy.data, static_cast<std::size_t>(copy.ld) * 8, b.data,
+                              static_cast<std::size_t>(b.ld) * 8, static_cast<std::size_t>(b.rows) * 8,
+                              static_cast<std::size_t>(b.cols), cudaMemcpyDeviceToDevice, stream()),
             "cudaMemcpy2DAsync");
     return copy;
   }

@@ -70,7 +70,11 @@ template <int W>
 class PanelSteps {
  public:
   FACTORIZATIONS_BOTH PanelSteps(const PanelCall<W>& call, PanelShared<W>& shared, int thread, int block)
-      : call_(call), shared_(shared), thread_(thread), block_(block), first_(block * kPanelThreads + thread),
+      : call_(call),
+        shared_(shared),
+        thread_(thread),
+        block_(block),
+        first_(block * kPanelThreads + thread),
         place_(first_) {}
 
   FACTORIZATIONS_BOTH void load() {

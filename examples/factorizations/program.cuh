@@ -102,7 +102,8 @@ struct Found {
     return seconds.empty() ? 0.0 : found.operations / seconds[seconds.size() / 2] * 1e-12;
   };
   const double median = found.seconds[found.seconds.size() / 2];
-  const double cusolver = found.cusolver_seconds.empty() ? 0 : found.cusolver_seconds[found.cusolver_seconds.size() / 2];
+  const double cusolver =
+      found.cusolver_seconds.empty() ? 0 : found.cusolver_seconds[found.cusolver_seconds.size() / 2];
   std::printf("%s n = %lld, block %lld: %.4f s, %.1f TFLOPS, residual %.3g", found.program.c_str(),
               static_cast<long long>(options.n), static_cast<long long>(block), median, tflops(found.seconds),
               found.residual);

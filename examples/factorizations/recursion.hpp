@@ -56,8 +56,8 @@ void solve(Backend& backend, const Matrix& l, const Matrix& b, std::int64_t base
 }
 
 struct CholeskyBlocks {
-  std::int64_t factored = 2048;   ///< the largest block that the backend factors
-  std::int64_t solved = 256;      ///< that it solves with; divides `factored`
+  std::int64_t factored = 2048;    ///< the largest block that the backend factors
+  std::int64_t solved = 256;       ///< that it solves with; divides `factored`
   std::int64_t updated = 1 << 30;  ///< the largest triangle that is one product; larger ones are halved
 };
 
@@ -91,8 +91,9 @@ void cholesky(Backend& backend, const Matrix& a, const CholeskyBlocks& blocks) {
 }
 
 struct LuBlocks {
-  std::int64_t outer = 4096;  ///< columns whose panel is factored while the update before goes on; a multiple of `panel`
-  std::int64_t panel = 64;    ///< columns that the backend factors
+  std::int64_t outer =
+      4096;                 ///< columns whose panel is factored while the update before goes on; a multiple of `panel`
+  std::int64_t panel = 64;  ///< columns that the backend factors
   std::int64_t solved = 256;  ///< order of a triangle that it solves with
 };
 
@@ -139,7 +140,9 @@ class Lu {
 
  private:
   [[nodiscard]] Queue queue_of_panels() const { return looks_ahead_ ? Queue::kPanel : Queue::kUpdate; }
-  [[nodiscard]] std::int64_t panel_of(std::int64_t column) const { return (column + blocks_.panel - 1) / blocks_.panel; }
+  [[nodiscard]] std::int64_t panel_of(std::int64_t column) const {
+    return (column + blocks_.panel - 1) / blocks_.panel;
+  }
 
   /// Columns [first, last) come into the order of the panels of [begin, end).
   void move(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) const {

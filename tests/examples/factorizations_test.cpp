@@ -56,8 +56,9 @@ Moves<kWidth> factor_by_steps(const Matrix& a) {
   auto offers = std::make_unique<PanelOffers<kWidth>>();
   std::vector<PanelShared<kWidth>> shared(static_cast<std::size_t>(num_blocks));
   Moves<kWidth> moves{};
-  const PanelCall<kWidth> call{a.data,     a.ld,         static_cast<std::int32_t>(a.rows), static_cast<std::int32_t>(a.cols),
-                               num_blocks, offers.get(), &moves};
+  const PanelCall<kWidth> call{
+      a.data,       a.ld,  static_cast<std::int32_t>(a.rows), static_cast<std::int32_t>(a.cols), num_blocks,
+      offers.get(), &moves};
   std::vector<PanelSteps<kWidth>> threads;
   for (int block = 0; block < num_blocks; ++block) {
     for (int i = 0; i < kPanelThreads; ++i)
@@ -270,8 +271,7 @@ TEST(Factorizations, CholeskyHasLargeInnerSizes) {
 
 /// P A - L U, and whether |L| <= 1. @param moves in the order in which they were made
 double lu_residual(Dense& factors, Dense a, const std::vector<Moves<kWidth>>& moves) {
-  for (std::size_t p = 0; p < moves.size(); ++p)
-    move_rows(a.matrix(), moves[p], static_cast<std::int64_t>(p) * kWidth);
+  for (std::size_t p = 0; p < moves.size(); ++p) move_rows(a.matrix(), moves[p], static_cast<std::int64_t>(p) * kWidth);
   double worst = 0;
   double largest = 0;
   for (std::int64_t j = 0; j < a.n; ++j) {
@@ -336,7 +336,8 @@ TEST(Factorizations, PanelsHaveTheBitsAndThePivotsOfTheBook) {
         const std::int64_t ld = rows + 3;
         std::vector<double> values(static_cast<std::size_t>(ld * cols));
         for (double& x : values)
-          x = has_ties ? static_cast<double>(static_cast<int>(source() % 3) - 1) : std::uniform_real_distribution<double>(-1, 1)(source);
+          x = has_ties ? static_cast<double>(static_cast<int>(source() % 3) - 1)
+                       : std::uniform_real_distribution<double>(-1, 1)(source);
         std::vector<double> expected = values;
         const std::vector<double> before = values;
         const std::vector<int> pivots = factor_by_the_book({expected.data(), rows, cols, ld});
@@ -344,7 +345,8 @@ TEST(Factorizations, PanelsHaveTheBitsAndThePivotsOfTheBook) {
         SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(cols) + (has_ties ? " ties" : ""));
         for (std::int64_t j = 0; j < cols; ++j) {
           for (std::int64_t i = 0; i < ld; ++i)
-            ASSERT_EQ(values[static_cast<std::size_t>(i + j * ld)], expected[static_cast<std::size_t>(i + j * ld)]) << i << " " << j;
+            ASSERT_EQ(values[static_cast<std::size_t>(i + j * ld)], expected[static_cast<std::size_t>(i + j * ld)])
+                << i << " " << j;
         }
         Moves<kWidth> by_pivots{};
         moves_of(pivots.data(), static_cast<std::int32_t>(pivots.size()), by_pivots);
