@@ -91,10 +91,9 @@ void cholesky(Backend& backend, const Matrix& a, const CholeskyBlocks& blocks) {
 }
 
 struct LuBlocks {
-  std::int64_t outer =
-      4096;                 ///< columns whose panel is factored while the update before goes on; a multiple of `panel`
-  std::int64_t panel = 64;  ///< columns that the backend factors
-  std::int64_t solved = 256;  ///< order of a triangle that it solves with
+  std::int64_t outer = 4096;  ///< columns that are factored while the update before goes on; a multiple of `solved`
+  std::int64_t panel = 64;    ///< columns that the backend factors
+  std::int64_t solved = 256;  ///< order of a triangle that it solves with; a multiple of `panel`
 };
 
 /// Two queues of operations; what was enqueued in one follows itself alone.
@@ -165,7 +164,8 @@ class Lu {
     const std::int64_t width = end - begin;
     if (width <= blocks_.panel)
       return backend_.panel(a_.block(begin, begin, a_.rows - begin, width), begin / blocks_.panel);
-    const std::int64_t middle = begin + first_half(width, blocks_.panel);
+    // Triangles that many solve with begin at multiples of blocks_.solved, so that what is made of one serves all.
+    const std::int64_t middle = begin + first_half(width, width > blocks_.solved ? blocks_.solved : blocks_.panel);
     factor(begin, middle);
     update(begin, middle, middle, end, false);
     factor(middle, end);

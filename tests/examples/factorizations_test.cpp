@@ -49,6 +49,7 @@ void add_product(double alpha, const Matrix& a, const Matrix& b, bool is_transpo
 }
 
 constexpr int kWidth = 8;  // of a panel
+constexpr std::int64_t kSolved = 16;
 
 /// The panel by the steps of the kernel, all threads of all blocks in turn.
 Moves<kWidth> factor_by_steps(const Matrix& a) {
@@ -112,6 +113,9 @@ class Loops {
   }
 
   void solve(const Matrix& l, const Matrix& b) {
+    if (b.cols >= kSolved) {
+      EXPECT_EQ((l.data - matrix) % l.ld % kSolved, 0) << "inverses of blocks that overlap";
+    }
     enqueue([=] {
       for (std::int64_t k = 0; k < l.rows; ++k) {
         for (std::int64_t j = 0; j < b.cols; ++j) {
@@ -170,6 +174,7 @@ class Loops {
   }
 
   bool is_immediate = true;
+  const double* matrix = nullptr;
   std::vector<std::int64_t> sizes, inner_sizes;
   double terms = 0;
   std::vector<Moves<kWidth>> moves;
@@ -297,8 +302,9 @@ TEST(Factorizations, LuInAnyOrderThatItsSignalsAdmit) {
         Dense factors = a;
         Loops loops;
         loops.is_immediate = false;
+        loops.matrix = factors.values.data();
         loops.moves.resize(static_cast<std::size_t>((n + kWidth - 1) / kWidth));
-        lu(loops, factors.matrix(), LuBlocks{40, kWidth, 12}, looks_ahead);
+        lu(loops, factors.matrix(), LuBlocks{48, kWidth, kSolved}, looks_ahead);
         loops.run(hurries, 5);
         EXPECT_LE(lu_residual(factors, a, loops.moves), 4.0) << n << " " << looks_ahead << " " << hurries;
         if (reference.n == 0) reference = factors;
