@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A small triangle solved by substitution, in one kernel: what trsm's diagonal blocks are where that is quicker than
-// cuBLAS, whose 256 x 8192 takes 0.26 ms on an H200 (docs/perf/factorizations.md). Triangles on the left and on the
+// cuBLAS, whose 256 x 8192 takes 0.24 ms on an H200 (docs/perf/factorizations.md). Triangles on the left and on the
 // right, stored above or below, transposed or not, are all one lower triangle on the left, met in other steps through
 // memory.
 #pragma once
