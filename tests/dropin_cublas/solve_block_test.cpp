@@ -3,6 +3,7 @@
 // substitution, whatever the condition of the triangle.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -83,37 +84,42 @@ TYPED_TEST(SolveBlock, KeepsTheBoundOfSubstitution) {
   }
 }
 
-// Condition numbers of 10^8 to 10^30: a product with the inverse of a block would not keep it.
+// Condition numbers of 10^8 and more: a product with the inverse of a block would not keep it.
 TYPED_TEST(SolveBlock, KeepsItForIllConditionedTriangles) {
-  for (const double diagonal : {1.0, 0.25}) {
+  for (const double diagonal : {0.25, 0.125}) {
     const System<TypeParam> system(64, 40, diagonal, 5);
     const std::vector<TypeParam> x = system.solved();
     double largest = 0;
     for (const TypeParam value : x) largest = std::max(largest, static_cast<double>(std::abs(value)));
-    EXPECT_GT(largest, 1e6);
+    EXPECT_GT(largest, 1e8) << diagonal;
     EXPECT_LE(system.residual(x), 66) << diagonal;
   }
 }
 
+// Column (i, v) is v in row i, and 0 in all others; what follows an Inf in a column is made of 0 Inf, and not looked at.
 TYPED_TEST(SolveBlock, DividesByNumbersWithoutAReciprocal) {
   using Limits = std::numeric_limits<TypeParam>;
-  System<TypeParam> system(40, 3, 1, 6);
-  system.alpha = 1;
-  for (std::size_t i = 0; i < 40 * 40; ++i) system.l[i] = i % 41 == 0 ? TypeParam{1} : TypeParam{0};
   const std::vector<TypeParam> diagonals{Limits::denorm_min(), Limits::min() / 4, Limits::max(), Limits::infinity(),
-                                         TypeParam{0},         TypeParam{3},      -TypeParam{7}, Limits::min()};
-  for (std::size_t i = 0; i < diagonals.size(); ++i) system.l[i * 41] = diagonals[i];
-  system.c[5] = Limits::infinity();
-  system.c[40 + 5] = 0;
-  system.c[80 + 6] = Limits::max();
+                                         TypeParam{3},         -TypeParam{7},     Limits::min(), TypeParam{0}};
+  const std::vector<TypeParam> values{TypeParam{1}, -TypeParam{5}, Limits::max(), Limits::infinity(), Limits::min()};
+  const auto order = static_cast<std::int64_t>(diagonals.size());
+  const auto width = static_cast<std::int64_t>(diagonals.size() * values.size());
+  System<TypeParam> system(order, width, 1, 6);
+  system.alpha = 1;
+  std::ranges::fill(system.l, TypeParam{0});
+  std::ranges::fill(system.c, TypeParam{0});
+  const auto at = [&](std::size_t i, std::size_t v) { return (i * values.size() + v) * diagonals.size() + i; };
+  for (std::size_t i = 0; i < diagonals.size(); ++i) {
+    system.l[i * (diagonals.size() + 1)] = diagonals[i];
+    for (std::size_t v = 0; v < values.size(); ++v) system.c[at(i, v)] = values[v];
+  }
   const std::vector<TypeParam> x = system.solved();
-  for (std::size_t j = 0; j < 3; ++j) {
-    for (std::size_t i = 0; i < 40; ++i) {
-      if (system.l[i * 41] == 0) {  // what follows is made of 0 Inf
-        EXPECT_TRUE(std::isinf(x[j * 40 + i]));
-        break;
-      }
-      EXPECT_EQ(x[j * 40 + i], system.c[j * 40 + i] / system.l[i * 41]) << i << " " << j;
+  for (std::size_t i = 0; i < diagonals.size(); ++i) {
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      const TypeParam expected = values[v] / diagonals[i];
+      const TypeParam found = x[at(i, v)];
+      EXPECT_TRUE(found == expected || (std::isnan(found) && std::isnan(expected)))
+          << values[v] << " / " << diagonals[i] << ": " << found;
     }
   }
 }
