@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order of operations of examples/11_cholesky.cu and 12_lu.cu, and the kernel that factors a panel, by plain loops.
+// The order of operations of examples/13_cholesky.cu and 14_lu.cu, and the kernel that factors a panel, by plain loops.
 // Operations of two queues come in any order that their signals admit.
 #include <gtest/gtest.h>
 
