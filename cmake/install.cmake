@@ -87,7 +87,7 @@ file(WRITE ${CMAKE_BINARY_DIR}/install/README.md "${readme}")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS README.md)
 install(FILES ${CMAKE_BINARY_DIR}/install/README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${development_doc_dir} COMPONENT development)
 install(DIRECTORY docs examples DESTINATION ${development_doc_dir} COMPONENT development
-        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.bib" PATTERN "*.v" PATTERN "*.cpp" PATTERN "*.c" PATTERN "*.f90" PATTERN "*.py" PATTERN "*.ipynb"
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.bib" PATTERN "*.v" PATTERN "*.cpp" PATTERN "*.hpp" PATTERN "*.cu" PATTERN "*.cuh" PATTERN "*.c" PATTERN "*.f90" PATTERN "*.py" PATTERN "*.ipynb"
         PATTERN "CMakeLists.txt" PATTERN "*.rules" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY tile/docs DESTINATION ${development_doc_dir}/tile COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 if(KIZAMI_DEBIAN)

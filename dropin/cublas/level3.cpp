@@ -8,6 +8,7 @@
 #include "dropin/cublas/choice.hpp"
 #include "dropin/cublas/device_failure.hpp"
 #include "dropin/cublas/native_level3.hpp"
+#include "dropin/cublas/solve_block.hpp"
 #include "dropin/level3/halves.hpp"
 #include "dropin/policy/answer.hpp"
 
@@ -18,13 +19,16 @@ constexpr const char* kDeviceFactors = "alpha and beta are in device memory";
 constexpr const char* kDiagonal = "diagonal blocks are native, whose accuracy does not do";
 constexpr const char* kNoNative = "this cuBLAS has no such function with 64-bit integers";
 
-/// The order of the largest native block. On an H200 (lab/results/h200/level3.jsonl, orders of 2048 to 8192) the best
-/// of 256..4096, or near it, for all orders: 1024 in place of 2048 costs syrk of FP64 15 %, 2048 in place of 512 trmm
-/// of complex FP32 a third.
+/// Whether diagonal blocks of the call are solved by substitution, not by cuBLAS.
+bool is_solved(const Call& call) { return call.routine == Routine::kTrsm && !is_complex(call.scalar); }
+
+/// The order of the largest native block, or of one that is solved. Native ones: on an H200
+/// (lab/results/h200/level3.jsonl, orders of 2048 to 8192) the best of 256..4096, or near it, for all orders: 1024 in
+/// place of 2048 costs syrk of FP64 15 %, 2048 in place of 512 trmm of complex FP32 a third.
 std::int64_t max_block(const Call& call) {
+  if (is_solved(call)) return kMostSolved;
   if (call.scalar == Scalar::kC64) return has_triangle(call.routine) ? 1024 : 512;
-  if (has_triangle(call.routine) || call.scalar == Scalar::kC128) return 2048;
-  return call.scalar == Scalar::kF64 && call.routine != Routine::kTrsm ? 2048 : 1024;
+  return has_triangle(call.routine) || real_of(call.scalar) == Scalar::kF64 ? 2048 : 1024;
 }
 std::int64_t block_of(const Call& call) {
   constexpr std::int64_t kSmall = 512;  // what is emulated where that is asked for, and then most of it
@@ -32,9 +36,17 @@ std::int64_t block_of(const Call& call) {
   return order < kSmall ? std::max<std::int64_t>(order / 4, 1) : std::min((order + 1) / 2, max_block(call));
 }
 
+/// What is solved by substitution whoever multiplies: predicted 3 times as fast as cuBLAS there, unmeasured
+/// (docs/perf/factorizations.md).
+constexpr std::int64_t kLeastSolved = 512;
+constexpr std::int64_t kLeastWidthSolved = 2048;
+
 /// The least order at which blocks were not slower than the native routine there, by more than a few percent.
-std::int64_t least_order(const Call& call) {
+std::int64_t least_order(const Call& call, const Settings& settings) {
   if (call.scalar == Scalar::kC64) return 2048;
+  if (is_quicker_solved(call, settings)) return kLeastSolved;
+  // 4 % slower at 4096, 1 % at 6144, 25 % quicker at 8192 (lab/results/h200/level3.jsonl).
+  if (call.routine == Routine::kSymm && call.scalar == Scalar::kF64) return 8192;
   return has_triangle(call.routine) ? 4096 : 3072;
 }
 
@@ -66,7 +78,7 @@ class Parts {
 
   void operator()(const TypedCall<T>& part) {
     if (done_.status != CUBLAS_STATUS_SUCCESS) return;
-    done_.status = part.routine == Routine::kGemm ? multiply(part) : native_block(part);
+    done_.status = part.routine == Routine::kGemm ? multiply(part) : block(part);
   }
   [[nodiscard]] const Blocks& done() const { return done_; }
 
@@ -148,6 +160,21 @@ class Parts {
                                                        : std::min(done_.workspace_limit, answered.workspace_limit);
   }
 
+  /// By substitution where the kernel is for such a block, else by cuBLAS.
+  cublasStatus_t block(const TypedCall<T>& x) {
+    if constexpr (!kIsComplex<T>) {
+      if (is_solved(call_) && x.k <= kMostSolved && !has_device_failed()) {
+        const Status status = solve_block(forward_of(x), context_.stream);
+        if (status.ok()) {
+          ++done_.num_solved;
+          return CUBLAS_STATUS_SUCCESS;
+        }
+        if (status.code() != StatusCode::kOutOfMemory && !is_in_broken_capture(context_.stream))
+          return device_failed(call_, status, false);
+      }
+    }
+    return native_block(x);
+  }
   [[nodiscard]] cublasStatus_t native_block(const TypedCall<T>& x) const {
     using Native = NativeLevel3<T>;
     if (has_triangle(x.routine)) return Native::triangle(call_, x.n, x.alpha, x.a, x.b, x.beta, x.c);
@@ -175,6 +202,11 @@ double native_bound(const Call& call) {
 
 }  // namespace
 
+bool is_quicker_solved(const Call& call, const Settings& settings) {
+  if (!is_solved(call) || policy_of(settings).scheme != Scheme::kAuto) return false;
+  return call.k >= kLeastSolved && (call.side == 'L' ? call.n : call.m) >= kLeastWidthSolved;
+}
+
 Call largest_product(const Call& call) {
   Call product;
   product.scalar = call.scalar;
@@ -196,7 +228,8 @@ Call largest_product(const Call& call) {
 
 const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings) {
   if (context.has_device_factors) return kDeviceFactors;
-  if (policy_of(settings).scheme == Scheme::kAuto && level3::order_of(call) < least_order(call)) return kByPlan;
+  if (policy_of(settings).scheme == Scheme::kAuto && level3::order_of(call) < least_order(call, settings))
+    return kByPlan;
   const Accuracy& accuracy = settings.policy.accuracy;
   if (accuracy.kind == Accuracy::Kind::kBits && native_bound(call) > std::ldexp(1.0, -accuracy.bits)) return kDiagonal;
   return with_scalar(call.scalar, [&]<class T>() -> const char* {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Routines of level 3 but gemm. A triangle of C that one product updates is one product of Kizami, where its engine can
 // leave the other triangle out. All else is made by halves (dropin/level3/halves.hpp): what lies beside the diagonal of
-// a triangle is a product of Kizami, diagonal blocks are cuBLAS', on the handle of the call.
+// a triangle is a product of Kizami, diagonal blocks are cuBLAS', on the handle of the call, or, of trsm in real numbers,
+// solved by substitution here (solve_block.hpp).
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct Blocks {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS or of CUDA; C is then undefined
   bool is_whole = false;                          ///< one product of Kizami made all of it
   int num_emulated = 0;
+  int num_solved = 0;               ///< diagonal blocks by substitution
   int num_native = 0;               ///< products that the planner prefers native, or Kizami refused
   int num_short_of_memory = 0;      ///< of those
   std::size_t workspace_limit = 0;  ///< the least that a product was left with for lack of memory; 0: none was
@@ -32,6 +34,9 @@ struct Blocks {
 
 /// Why such a call cannot be emulated, or null.
 [[nodiscard]] const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings);
+
+/// Whether such a call is quicker by substitution in its diagonal blocks even where all its products are cuBLAS'.
+[[nodiscard]] bool is_quicker_solved(const Call& call, const Settings& settings);
 
 /// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null; block: the order of the largest native
 ///         block, by halves whatever the engine; 0 or kWrittenOut: the one of block_of(), where there is no product of

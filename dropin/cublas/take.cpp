@@ -17,6 +17,7 @@ namespace kizami::dropin::cublas {
 namespace {
 
 constexpr const char* kAllRefused = "no block is Kizami's";
+constexpr const char* kOnlySolved = "products are native, by plan; the diagonal blocks are solved by Kizami";
 
 /// Why the call is native, or null: then `context` is known.
 const char* why_native(const Call& call, const Configuration& configuration, const Settings& settings,
@@ -38,7 +39,8 @@ const char* why_native(const Call& call, const Configuration& configuration, con
   if (const char* reason = why_no_blocks(call, context, settings)) return reason;
   const Call product = largest_product(call);
   if (product.m == 0 || product.n == 0 || product.k == 0) return kOneBlock;
-  return chosen(settings, product).why_native;
+  const char* const reason = chosen(settings, product).why_native;
+  return reason == kByPlan && is_quicker_solved(call, settings) ? nullptr : reason;
 }
 
 CallReport report_of(const Call& call) {
@@ -98,7 +100,7 @@ bool answer_one(const Call& call, const CallNames& names, const Context& context
   report.outcome.bound = blocks.bound;
   report.seconds = blocks.seconds;
   report.native_products = blocks.num_native;
-  if (blocks.num_emulated == 0) report.why_native = kAllRefused;
+  if (blocks.num_emulated == 0) report.why_native = blocks.num_solved > 0 ? kOnlySolved : kAllRefused;
   if (blocks.status == CUBLAS_STATUS_SUCCESS && blocks.num_emulated > 0) {
     const Gauge gauge = report.outcome.gauge;
     monitor.judge([&](std::int64_t i, std::int64_t j) { return allowance_of(call, blocks, gauge, i, j); }, report);

@@ -189,13 +189,14 @@ struct Cublas {
     if (get(handle, &value) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasGetVersion failed");
     return value;
   }
-  /// C = A B, or as many of them as num_products says, each behind the one before it.
+  /// C = A B, or C -= A B, or as many of them as num_products says, each behind the one before it.
   template <class T>
   void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c,
-                bool is_a_transposed = false, bool is_b_transposed = false, std::int64_t num_products = 1) const {
+                bool is_a_transposed = false, bool is_b_transposed = false, std::int64_t num_products = 1,
+                bool is_update = false) const {
     cublasStatus_t status;
-    alignas(16) const T one{1};  // cuBLAS reads its own types
-    alignas(16) const T zero{0};
+    alignas(16) const T alpha{is_update ? -1.0F : 1.0F};  // cuBLAS reads its own types
+    alignas(16) const T beta{is_update ? 1.0F : 0.0F};
     const auto call = [&](auto f, auto f_strided, auto* x, auto* y, auto* z, const auto* p, const auto* q) {
       const cublasOperation_t op_a = is_a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
       const cublasOperation_t op_b = is_b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -205,17 +206,17 @@ struct Cublas {
       return f_strided(handle, op_a, op_b, m, n, k, p, x, lda, m * k, y, ldb, k * n, q, z, m, m * n, num_products);
     };
     if constexpr (std::is_same_v<T, float>) {
-      status = call(sgemm, sgemm_strided, a, b, c, &one, &zero);
+      status = call(sgemm, sgemm_strided, a, b, c, &alpha, &beta);
     } else if constexpr (std::is_same_v<T, double>) {
-      status = call(dgemm, dgemm_strided, a, b, c, &one, &zero);
+      status = call(dgemm, dgemm_strided, a, b, c, &alpha, &beta);
     } else if constexpr (std::is_same_v<T, std::complex<float>>) {
       status = call(cgemm, cgemm_strided, reinterpret_cast<const cuComplex*>(a), reinterpret_cast<const cuComplex*>(b),
-                    reinterpret_cast<cuComplex*>(c), reinterpret_cast<const cuComplex*>(&one),
-                    reinterpret_cast<const cuComplex*>(&zero));
+                    reinterpret_cast<cuComplex*>(c), reinterpret_cast<const cuComplex*>(&alpha),
+                    reinterpret_cast<const cuComplex*>(&beta));
     } else {
       status = call(zgemm, zgemm_strided, reinterpret_cast<const cuDoubleComplex*>(a),
                     reinterpret_cast<const cuDoubleComplex*>(b), reinterpret_cast<cuDoubleComplex*>(c),
-                    reinterpret_cast<const cuDoubleComplex*>(&one), reinterpret_cast<const cuDoubleComplex*>(&zero));
+                    reinterpret_cast<const cuDoubleComplex*>(&alpha), reinterpret_cast<const cuDoubleComplex*>(&beta));
     }
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
   }

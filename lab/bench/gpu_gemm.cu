@@ -18,8 +18,8 @@
 //     A split once before anything is timed, beside the call that splits it; the bits are compared
 // --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of them
 // all. --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every
-// timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal), alpha = 1, beta = 0. 2 m n k operations (8 m n k for
-// complex types).
+// timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal), alpha = 1, beta = 0; --update: what is timed has
+// alpha = -1, beta = 1, as factorizations ask for. 2 m n k operations (8 m n k for complex types).
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -181,8 +181,8 @@ void print(const GemmOptions& options, const Case& one, const Runner& runner, do
                              {"commit", options.commit},
                              {"device", bench::device_name()},
                              {"driver", gauges.driver},
-                             {"case", std::string(1, one.type) + " " + options.op + " " + to_string(s) +
-                                          " phi=" + bench::to_text(one.phi) + batch},
+                             {"case", std::string(1, one.type) + " " + options.op + " " + to_string(s) + " phi=" +
+                                          bench::to_text(one.phi) + batch + (options.is_update ? " update" : "")},
                              {"who", runner.name + (options.is_portable ? "/portable" : "")},
                              {"plan", runner.plan},
                              {"ms_median", ms.median},
@@ -217,11 +217,12 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
     op_c.push_back(kizami::blas_view(c.data + p * s.m * s.n, s.m, s.n, s.m));
   }
   DeviceBuffer<double> worst(1);
+  bool is_update = false;  // not while errors are looked at
   std::vector<Runner> runners;
   if (options.has_native) {
     const auto call = [&] {
       cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data, options.is_a_transposed(), options.is_b_transposed(),
-                         batch);
+                         batch, is_update);
     };
     runners.push_back({"native", call});
   }
@@ -242,7 +243,7 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
         const Cublas& vendor = vendors.emplace_back(std::make_unique<Vendor>(*way.vendor_bits))->cublas();
         runners.push_back({way.name, [&] {
                              vendor.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data, options.is_a_transposed(),
-                                                options.is_b_transposed());
+                                                options.is_b_transposed(), 1, is_update);
                            }});
         runners.back().plan = "cuBLAS " + std::to_string(vendor.version());
       }
@@ -270,7 +271,9 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
   for (std::size_t p = 0; p < plans.size(); ++p) {
     const kizami::Plan& plan = plans[p];
     const auto call = [&] {
-      check(kizami::cuda::run_batched<T>(plan, T{1}, op_a, op_b, T{0}, op_c, workspace, nullptr), "run");
+      check(kizami::cuda::run_batched<T>(plan, is_update ? T{-1} : T{1}, op_a, op_b, is_update ? T{1} : T{0}, op_c,
+                                         workspace, nullptr),
+            "run");
     };
     runners.push_back({names[p], call, &plan});
     if (options.prepared.empty()) continue;
@@ -320,6 +323,7 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
     }
     check(cudaMemcpy(&runner.error, worst.data, 8, cudaMemcpyDeviceToHost), "worst");
   }
+  is_update = options.is_update;
   for (int repeat = 0; repeat < options.repeats + 2; ++repeat) {  // two to warm up
     for (Runner& runner : runners) {
       // The host enqueues the call meanwhile, or as much of a batch as a queue holds.

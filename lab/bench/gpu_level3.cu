@@ -138,9 +138,10 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
     const double operations = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) *
                               (kParts == 2 ? 4 : 1) * (routine == Routine::kSymm || is_2k ? 2 : 1);
     const double tflops = operations / found.median * 1e-9;
-    std::fprintf(stderr, "%c %-5s n %5lld  %-10s  %9.3f ms  %6.1f TFLOPS  %d products Kizami's, %d native\n", type,
-                 to_string(routine), static_cast<long long>(n), way.who.c_str(), found.median, tflops,
-                 way.blocks.num_emulated, way.blocks.num_native);
+    std::fprintf(stderr,
+                 "%c %-5s n %5lld  %-10s  %9.3f ms  %6.1f TFLOPS  %d products Kizami's, %d native, %d blocks solved\n",
+                 type, to_string(routine), static_cast<long long>(n), way.who.c_str(), found.median, tflops,
+                 way.blocks.num_emulated, way.blocks.num_native, way.blocks.num_solved);
     records.append(bench::Json{{"date", bench::today()},
                                {"commit", options.commit},
                                {"driver", gauges.driver},
@@ -155,6 +156,7 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
                                {"whole", way.blocks.is_whole ? 1 : 0},
                                {"emulated", way.blocks.num_emulated},
                                {"native", way.blocks.num_native},
+                               {"solved", way.blocks.num_solved},
                                {"sm_mhz", gauges.sm_mhz()},
                                {"watts", gauges.watts()}});
   }

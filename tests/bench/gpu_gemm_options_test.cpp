@@ -38,6 +38,14 @@ TEST(GpuGemmOptions, OperandsOfBatchesAreNotPrepared) {
   EXPECT_NE(parse(options, {"--prepared", "A", "--batch", "2"}), 0);
 }
 
+TEST(GpuGemmOptions, UpdatesAreOfWaysThatKnowThem) {
+  GemmOptions options;
+  EXPECT_EQ(parse(options, {"--update", "--engine", "hopper", "--engine", "cublas/dynamic"}), 0);
+  EXPECT_TRUE(options.is_update);
+  EXPECT_NE(parse(options, {"--update", "--engine", "ff32"}), 0);
+  EXPECT_NE(parse(options, {"--update", "--prepared", "A"}), 0);
+}
+
 TEST(GpuGemmOptions, AreWhatTheyWere) {
   GemmOptions options;
   EXPECT_EQ(

@@ -11,12 +11,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/fork_safe.hpp"
 #include "device/prepared.hpp"
+#include "dropin/cublas/solve_block.hpp"
+#include "dropin/cublas/solve_block_steps.hpp"
 #include "dropin_cublas/fake_cublas.hpp"
 #include "kizami/calibrate.hpp"
 
@@ -112,6 +116,11 @@ bool& writes_c() {
 
 bool& takes_triangles() {
   static bool instance = false;
+  return instance;
+}
+
+SolvedBlocks& solved_blocks() {
+  static SolvedBlocks instance;
   return instance;
 }
 
@@ -370,6 +379,33 @@ KIZAMI_FAKE(std::complex<double>);
 
 }  // namespace multi
 }  // namespace kizami
+
+namespace kizami::dropin::cublas {
+
+template <class T>
+Status solve_block(const Forward<T>& system, cudaStream_t) {
+  SolvedBlocks& blocks = solved_blocks();
+  if (!blocks.status.ok()) return blocks.status;
+  ++blocks.count;
+  blocks.largest = std::max(blocks.largest, system.order);
+  if (!blocks.computes) return {};
+  constexpr T kUnset = std::numeric_limits<T>::quiet_NaN();
+  for (std::int64_t block = 0; block * kSolveTile < system.width; ++block) {
+    SolveShared<T> shared;
+    for (auto& row : shared.tile) std::ranges::fill(row, kUnset);
+    std::vector<T> x(static_cast<std::size_t>((system.order + kSolveTile) * kSolveStride), kUnset);
+    std::vector<SolveSteps<T>> threads;
+    for (int i = 0; i < kSolveThreads; ++i) threads.emplace_back(system, shared, x.data(), i, block);
+    solve_in_steps<T>(threads.front().num_tiles(), [&](const auto& step) {
+      for (SolveSteps<T>& thread : threads) step(thread);
+    });
+  }
+  return {};
+}
+template Status solve_block<float>(const Forward<float>&, cudaStream_t);
+template Status solve_block<double>(const Forward<double>&, cudaStream_t);
+
+}  // namespace kizami::dropin::cublas
 
 using kizami::dropin_test::runtime;
 using kizami::dropin_test::Step;

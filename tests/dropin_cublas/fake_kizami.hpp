@@ -78,6 +78,15 @@ bool& writes_c();
 /// Whether cuda::gemmt() is there for the engine and the workspace: it is not, unless a test says so.
 bool& takes_triangles();
 
+/// dropin::cublas::solve_block(), the kernel that solves with a diagonal block: here all its steps, thread by thread.
+struct SolvedBlocks {
+  int count = 0;
+  std::int64_t largest = 0;  ///< order
+  bool computes = true;      ///< false: addresses are no memory
+  Status status;             ///< what a block comes to
+};
+SolvedBlocks& solved_blocks();
+
 /// What every plan says, or why there is none. FAKE_KIZAMI_UNUSABLE: the latter from the start.
 struct Planner {
   Scheme scheme = Scheme::kOzaki2;

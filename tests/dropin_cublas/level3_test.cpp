@@ -133,6 +133,7 @@ class Level3 : public Interposer {
     SCOPED_TRACE(x.routine + " side " + std::to_string(x.side) + " uplo " + std::to_string(x.uplo) + " op " +
                  std::to_string(x.op_a) + " diag " + std::to_string(x.diag));
     const std::vector<T> expected = problem.expected();
+    solved_blocks().count = 0;
     EXPECT_EQ(call([&] { return call_cublas(x); }), CUBLAS_STATUS_SUCCESS);
     EXPECT_EQ(problem.c(), expected);
     if (takes_triangles() && !x.routine.ends_with("2k")) {
@@ -141,7 +142,12 @@ class Level3 : public Interposer {
       EXPECT_TRUE(native.empty());
     } else {
       EXPECT_GE(kizami.size(), 3U) << "nothing beside the diagonal is Kizami's";
-      EXPECT_GE(native.size(), 4U) << "there are no diagonal blocks";
+      const bool is_solved = x.routine == "trsm" && !kIsComplex<T>;
+      EXPECT_GE(is_solved ? static_cast<std::size_t>(solved_blocks().count) : native.size(), 4U)
+          << "there are no diagonal blocks";
+      if (is_solved && kizami_status.ok()) {
+        EXPECT_TRUE(native.empty());
+      }
     }
     EXPECT_EQ(logged.find(", sample error / bound 0,") != std::string::npos, kizami_status.ok()) << logged;
   }
@@ -280,6 +286,72 @@ TEST_F(Level3, Solutions) {
   check_all<Complex>("trsm", {kN, kT, kC}, true, true);
 }
 
+// A triangle of 8192 in 32 blocks of 256: 31 products, and as many operations in them as halves leave.
+TEST_F(Level3, LargeSolutionsAreProductsAndBlocksOf256) {
+  solved_blocks().computes = false;
+  const auto solve = [&](int side, int m, int n) {
+    return [=, this] {
+      const double one = 1;
+      return cublasDtrsm_v2(handle.get(), static_cast<cublasSideMode_t>(side), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                            CUBLAS_DIAG_NON_UNIT, m, n, &one, address<const double>(0xA000), 8192,
+                            address<double>(0xC000), 8192);
+    };
+  };
+  for (const int side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT}) {
+    solved_blocks().count = 0;
+    const bool is_left = side == CUBLAS_SIDE_LEFT;
+    expect_emulated_beside_blocks(solve(side, is_left ? 8192 : 2048, is_left ? 2048 : 8192), 31, 0);
+    EXPECT_EQ(solved_blocks().count, 32);
+    EXPECT_EQ(solved_blocks().largest, 256);
+    std::int64_t terms = 0;
+    std::int64_t most = 0;
+    for (const KizamiCall& x : kizami) {
+      terms += x.m * x.n * x.k;
+      most = std::max(most, x.k);
+      EXPECT_EQ(x.alpha, -1.0);
+      EXPECT_EQ(x.beta, 1.0);
+    }
+    EXPECT_EQ(most, 4096);
+    EXPECT_EQ(terms, 2048 * (std::int64_t{8192} * 8192 - 32 * 256 * 256) / 2);
+  }
+}
+
+// Where the planner would leave every product to cuBLAS the blocks alone are worth it.
+TEST_F(Level3, SolutionsAreTakenForTheirBlocksAlone) {
+  solved_blocks().computes = false;
+  const auto solve = [&](int order, int width) {
+    return [=, this] {
+      const float one = 1;
+      return cublasStrsm_v2(handle.get(), CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, CUBLAS_DIAG_UNIT,
+                            width, order, &one, address<const float>(0xA000), order, address<float>(0xC000), width);
+    };
+  };
+  planner().scheme = Scheme::kNative;
+  EXPECT_EQ(call(solve(1024, 2048)), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(solved_blocks().count, 4);
+  EXPECT_EQ(native.size(), 3U);
+  EXPECT_TRUE(kizami.empty());
+  expect_forwarded(solve(1024, 2047));
+  expect_forwarded(solve(511, 2048));
+  configuration().settings.policy.scheme = Scheme::kNative;
+  expect_forwarded(solve(1024, 2048));
+  EXPECT_EQ(solved_blocks().count, 4);
+}
+
+TEST_F(Level3, ABlockThatCudaRefusesIsNativeOrTurnsKizamiOff) {
+  compute_on_both_sides<double>();
+  solved_blocks().status = {StatusCode::kOutOfMemory, "no memory for a kernel"};
+  Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
+  const std::vector<double> expected = problem.expected();
+  EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(problem.c(), expected);
+  EXPECT_GE(native.size(), 4U);
+  solved_blocks().status = {StatusCode::kInternal, "the test says so"};
+  EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_EXECUTION_FAILED);
+  EXPECT_TRUE(native.empty());
+  expect_forwarded([&] { return call_cublas(problem.arguments()); });
+}
+
 TEST_F(Level3, ProductsThatKizamiRefusesAreNative) {
   compute_on_both_sides<double>();
   kizami_status = {StatusCode::kUnsupported, "no memory"};
@@ -309,6 +381,16 @@ TEST_F(Level3, OfThePlannerOnlyLargeOnes) {
   expect_forwarded(rank_k(4095));
   expect_emulated_beside_blocks(rank_k(4096), 1, 2);
   expect_emulated_beside_blocks(rank_k(8192), 3, 4);
+  const auto symmetric = [&](std::int64_t n) {
+    return [=, this] {
+      const double one = 1;
+      return cublasDsymm_v2_64(handle.get(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, &one,
+                               address<const double>(0xA000), n, address<const double>(0xB000), n, &one,
+                               address<double>(0xC000), n);
+    };
+  };
+  expect_forwarded(symmetric(8191));
+  expect_emulated_beside_blocks(symmetric(8192), 6, 4);
   configuration().settings.policy.scheme = Scheme::kOzaki2;
   expect_emulated_beside_blocks(rank_k(4095), 1, 2);
   expect_emulated_beside_blocks(rank_k(40), 3, 4);

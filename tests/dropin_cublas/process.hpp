@@ -37,6 +37,7 @@ class Interposer : public testing::Test {
     configuration() = dropin::Configuration{};
     planner() = Planner{};
     runtime() = Runtime{};
+    solved_blocks() = SolvedBlocks{};
     pool() = Pool{};
     dropin::cublas::forget_device_failure();
     dropin::cublas::forget_shortages();

@@ -33,7 +33,11 @@ using kizami::Scheme;
 void refuse_misfits(const GemmOptions& options) {
   if (!options.prepared.empty() && options.batch != 1)
     throw CLI::ValidationError("--prepared", "--batch " + std::to_string(options.batch) + ", must be 1");
+  if (!options.prepared.empty() && options.is_update)
+    throw CLI::ValidationError("--update", "prepared operands are timed in C = A B");
   for (const GemmWay& way : options.ways) {
+    if (way.is_float_float && options.is_update)
+      throw CLI::ValidationError("--update", "--engine " + way.name + " makes C = A B only");
     if (!way.is_float_float && !way.vendor_bits) continue;
     if (options.batch != 1)
       throw CLI::ValidationError("--engine " + way.name, "--batch " + std::to_string(options.batch) + ", must be 1");
@@ -73,6 +77,7 @@ void add_options(Program& program, GemmOptions& options) {
       ->check(CLI::PositiveNumber);
   program.add_option("--prepared", options.prepared, "sides that are prepared once, beside the call that splits them")
       ->check(CLI::IsMember({"A", "B", "AB"}));
+  program.add_flag("--update", options.is_update, "times C -= A B, as factorizations ask for");
   program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000000));
   program.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power")
       ->check(between(0, 3600));

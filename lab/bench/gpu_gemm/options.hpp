@@ -36,7 +36,8 @@ struct GemmOptions {
   std::string op = "nn";
   std::vector<double> phis = {0.5};
   std::int64_t batch = 1;
-  std::string prepared;  ///< A, B or AB: the sides that are prepared, beside the call that splits them; "" none
+  std::string prepared;    ///< A, B or AB: the sides that are prepared, beside the call that splits them; "" none
+  bool is_update = false;  ///< C -= A B is timed
   int repeats = 7;
   double sustained = 0;
   bool checks = true;

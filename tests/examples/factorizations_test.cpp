@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+// The order of operations of examples/13_cholesky.cu and 14_lu.cu, and the kernel that factors a panel, by plain loops.
+// Operations of two queues come in any order that their signals admit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "examples/factorizations/panel_steps.hpp"
+#include "examples/factorizations/recursion.hpp"
+
+namespace factorizations {
+namespace {
+
+struct Dense {
+  std::int64_t n;
+  std::vector<double> values;
+  explicit Dense(std::int64_t size) : n(size), values(static_cast<std::size_t>(size * size)) {}
+  [[nodiscard]] double& at(std::int64_t i, std::int64_t j) { return values[static_cast<std::size_t>(i + j * n)]; }
+  [[nodiscard]] Matrix matrix() { return {values.data(), n, n, n}; }
+};
+
+Dense random_dense(std::int64_t n, std::uint64_t seed) {
+  Dense a(n);
+  std::mt19937_64 source(seed);
+  std::uniform_real_distribution<double> unit(-0.5, 0.5);
+  for (double& x : a.values) x = unit(source);
+  return a;
+}
+
+double& at(const Matrix& x, std::int64_t i, std::int64_t j) { return x.data[i + j * x.ld]; }
+
+void add_product(double alpha, const Matrix& a, const Matrix& b, bool is_transposed, const Matrix& c, bool is_lower) {
+  for (std::int64_t j = 0; j < c.cols; ++j) {
+    for (std::int64_t i = is_lower ? j : 0; i < c.rows; ++i) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < a.cols; ++k) sum += at(a, i, k) * (is_transposed ? at(b, j, k) : at(b, k, j));
+      at(c, i, j) += alpha * sum;
+    }
+  }
+}
+
+constexpr int kWidth = 8;  // of a panel
+constexpr std::int64_t kSolved = 16;
+
+/// The panel by the steps of the kernel, all threads of all blocks in turn.
+Moves<kWidth> factor_by_steps(const Matrix& a) {
+  const auto num_blocks = static_cast<int>((a.rows + kPanelThreads - 1) / kPanelThreads);
+  auto offers = std::make_unique<PanelOffers<kWidth>>();
+  std::vector<PanelShared<kWidth>> shared(static_cast<std::size_t>(num_blocks));
+  Moves<kWidth> moves{};
+  const PanelCall<kWidth> call{
+      a.data,       a.ld,  static_cast<std::int32_t>(a.rows), static_cast<std::int32_t>(a.cols), num_blocks,
+      offers.get(), &moves};
+  std::vector<PanelSteps<kWidth>> threads;
+  for (int block = 0; block < num_blocks; ++block) {
+    for (int i = 0; i < kPanelThreads; ++i)
+      threads.emplace_back(call, shared[static_cast<std::size_t>(block)], i, block);
+  }
+  const auto each = [&](const auto& step) {
+    for (PanelSteps<kWidth>& thread : threads) step(thread);
+  };
+  factor_panel<kWidth>(call, each, each, [](std::int32_t& count) { return count++; });
+  return moves;
+}
+
+void move_rows(const Matrix& c, const Moves<kWidth>& moves, std::int64_t first_row) {
+  for (std::int64_t j = 0; j < c.cols; ++j) {
+    std::array<double, 2 * kWidth> held{};
+    for (std::int32_t i = 0; i < moves.count; ++i)
+      held[static_cast<std::size_t>(i)] = at(c, first_row + moves.from[i], j);
+    for (std::int32_t i = 0; i < moves.count; ++i)
+      at(c, first_row + moves.to[i], j) = held[static_cast<std::size_t>(i)];
+  }
+}
+
+/// Holds operations back until run(), which takes them from either queue as `seed` says.
+class Loops {
+ public:
+  void factor(const Matrix& a) {
+    sizes.push_back(a.rows);
+    for (std::int64_t j = 0; j < a.cols; ++j) {
+      for (std::int64_t k = 0; k < j; ++k) {
+        for (std::int64_t i = j; i < a.rows; ++i) at(a, i, j) -= at(a, i, k) * at(a, j, k);
+      }
+      const double root = std::sqrt(at(a, j, j));
+      for (std::int64_t i = j; i < a.rows; ++i) at(a, i, j) /= root;
+    }
+  }
+  void solve_transposed(const Matrix& l, const Matrix& b) {
+    for (std::int64_t j = 0; j < l.rows; ++j) {
+      for (std::int64_t k = 0; k < j; ++k) {
+        for (std::int64_t i = 0; i < b.rows; ++i) at(b, i, j) -= at(b, i, k) * at(l, j, k);
+      }
+      for (std::int64_t i = 0; i < b.rows; ++i) at(b, i, j) /= at(l, j, j);
+    }
+  }
+  void multiply(double alpha, const Matrix& a, const Matrix& b, bool is_transposed, const Matrix& c) {
+    terms += static_cast<double>(c.rows) * static_cast<double>(c.cols) * static_cast<double>(a.cols);
+    enqueue([=] { add_product(alpha, a, b, is_transposed, c, false); });
+  }
+  void update(const Matrix& a, const Matrix& c) {
+    inner_sizes.push_back(a.cols);
+    add_product(-1, a, a, true, c, true);
+  }
+
+  void solve(const Matrix& l, const Matrix& b) {
+    if (b.cols >= kSolved) {
+      EXPECT_EQ((l.data - matrix) % l.ld % kSolved, 0) << "inverses of blocks that overlap";
+    }
+    enqueue([=] {
+      for (std::int64_t k = 0; k < l.rows; ++k) {
+        for (std::int64_t j = 0; j < b.cols; ++j) {
+          for (std::int64_t i = k + 1; i < l.rows; ++i) at(b, i, j) -= at(l, i, k) * at(b, k, j);
+        }
+      }
+    });
+  }
+  void update(const Matrix& l, const Matrix& u, const Matrix& c, bool keeps) {
+    if (keeps) {
+      EXPECT_EQ(kept, nullptr) << "what is kept is not used";
+      kept = l.data;
+    } else if (kept == l.data) {
+      ++num_kept_used;
+      kept = nullptr;
+    }
+    multiply(-1, l, u, false, c);
+  }
+  void panel(const Matrix& a, std::int64_t index) {
+    sizes.push_back(a.cols);
+    enqueue([=, this] { moves[static_cast<std::size_t>(index)] = factor_by_steps(a); });
+  }
+  void move(const Matrix& c, std::int64_t first, std::int64_t last) {
+    enqueue([=, this] {
+      for (std::int64_t p = first; p < last; ++p) move_rows(c, moves[static_cast<std::size_t>(p)], p * kWidth);
+    });
+  }
+  void use(Queue queue) { queue_ = queue; }
+  void signal(Queue queue) { signalled_[index(queue)] = queues_[index(queue)].size(); }
+  void await(Queue queue) {
+    if (queue == queue_) return;
+    const std::size_t needed = signalled_[index(queue)];
+    queues_[index(queue_)].push_back({{}, queue, needed});
+  }
+
+  /// @param hurries  the share of turns that the queue of panels gets, while both could go on
+  void run(double hurries, std::uint64_t seed) {
+    std::mt19937_64 source(seed);
+    std::uniform_real_distribution<double> unit(0, 1);
+    std::array<std::size_t, 2> done{};
+    const auto is_ready = [&](std::size_t q) {
+      if (done[q] == queues_[q].size()) return false;
+      const Operation& next = queues_[q][done[q]];
+      return next.work || done[index(next.other)] >= next.needed;
+    };
+    for (;;) {
+      const bool is_first = is_ready(0);
+      const bool is_second = is_ready(1);
+      if (!is_first && !is_second) break;
+      const std::size_t q = is_first && is_second ? (unit(source) < hurries ? 1U : 0U) : is_second ? 1U : 0U;
+      const Operation& next = queues_[q][done[q]++];
+      if (next.work) next.work();
+    }
+    ASSERT_EQ(done[0], queues_[0].size()) << "the queues wait for each other";
+    ASSERT_EQ(done[1], queues_[1].size()) << "the queues wait for each other";
+  }
+
+  bool is_immediate = true;
+  const double* matrix = nullptr;
+  std::vector<std::int64_t> sizes, inner_sizes;
+  double terms = 0;
+  std::vector<Moves<kWidth>> moves;
+  const double* kept = nullptr;
+  int num_kept_used = 0;
+
+ private:
+  struct Operation {
+    std::function<void()> work;  // empty: waits
+    Queue other = Queue::kUpdate;
+    std::size_t needed = 0;
+  };
+  [[nodiscard]] static std::size_t index(Queue queue) { return queue == Queue::kPanel ? 1 : 0; }
+  void enqueue(std::function<void()> work) {
+    if (is_immediate) return work();
+    queues_[index(queue_)].push_back({std::move(work)});
+  }
+  std::array<std::vector<Operation>, 2> queues_;
+  std::array<std::size_t, 2> signalled_{};
+  Queue queue_ = Queue::kUpdate;
+};
+
+/// The largest element of |x| over n u |A|, of a difference of products of order n.
+double relative(double worst, double largest, std::int64_t n) {
+  return worst / (static_cast<double>(n) * 0x1p-53 * largest);
+}
+
+double cholesky_residual(Dense& l, Dense& a) {
+  double worst = 0;
+  double largest = 0;
+  for (std::int64_t j = 0; j < a.n; ++j) {
+    for (std::int64_t i = j; i < a.n; ++i) {
+      double sum = 0;
+      for (std::int64_t k = 0; k <= j; ++k) sum += l.at(i, k) * l.at(j, k);
+      worst = std::max(worst, std::abs(sum - a.at(i, j)));
+      largest = std::max(largest, std::abs(a.at(i, j)));
+    }
+  }
+  return relative(worst, largest, a.n);
+}
+
+TEST(Factorizations, HalvesAreMultiplesOfTheBase) {
+  EXPECT_EQ(first_half(200, 24), 96);
+  EXPECT_EQ(first_half(32768, 2048), 16384);
+  for (std::int64_t size = 9; size < 100; ++size) {
+    const std::int64_t half = first_half(size, 8);
+    EXPECT_TRUE(half > 0 && half < size && half % 8 == 0) << size;
+  }
+}
+
+TEST(Factorizations, CholeskyOfOddOrdersAndBlocks) {
+  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{30}, std::int64_t{97}, std::int64_t{200}}) {
+    Dense a = random_dense(n, 3);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < i; ++j) a.at(j, i) = a.at(i, j);
+      a.at(i, i) = std::sqrt(static_cast<double>(n));
+    }
+    for (const CholeskyBlocks& blocks : {CholeskyBlocks{24, 12}, CholeskyBlocks{10, 10, 40}, CholeskyBlocks{15, 5}}) {
+      Dense l = a;
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = i + 1; j < n; ++j) l.at(i, j) = 1e100;  // neither read nor written
+      }
+      Loops loops;
+      cholesky(loops, l.matrix(), blocks);
+      EXPECT_LE(cholesky_residual(l, a), 1.0) << n << " by " << blocks.factored;
+      for (const std::int64_t size : loops.sizes) EXPECT_LE(size, blocks.factored);
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = i + 1; j < n; ++j) ASSERT_EQ(l.at(i, j), 1e100);
+      }
+    }
+  }
+}
+
+// What the order is for: four fifths of the operations have inner sizes of 4096 and more.
+TEST(Factorizations, CholeskyHasLargeInnerSizes) {
+  struct Counts {
+    double all = 0, large = 0;
+    void add(double m, double n, double k) {
+      all += m * n * k;
+      if (k >= 4096) large += m * n * k;
+    }
+    void factor(const Matrix&) {}
+    void solve_transposed(const Matrix& l, const Matrix& b) {
+      add(static_cast<double>(b.rows), static_cast<double>(l.rows) / 2, static_cast<double>(l.rows));
+    }
+    void multiply(double, const Matrix& a, const Matrix&, bool, const Matrix& c) {
+      add(static_cast<double>(c.rows), static_cast<double>(c.cols), static_cast<double>(a.cols));
+    }
+    void update(const Matrix& a, const Matrix& c) {
+      add(static_cast<double>(c.rows), static_cast<double>(c.rows) / 2, static_cast<double>(a.cols));
+    }
+  };
+  Counts counts;
+  const std::int64_t n = 32768;
+  cholesky(counts, Matrix{nullptr, n, n, n}, CholeskyBlocks{});
+  EXPECT_NEAR(counts.all / (std::pow(static_cast<double>(n), 3) / 6), 1.0, 0.01);
+  EXPECT_GT(counts.large / counts.all, 0.8);
+}
+
+/// P A - L U, and whether |L| <= 1. @param moves in the order in which they were made
+double lu_residual(Dense& factors, Dense a, const std::vector<Moves<kWidth>>& moves) {
+  for (std::size_t p = 0; p < moves.size(); ++p) move_rows(a.matrix(), moves[p], static_cast<std::int64_t>(p) * kWidth);
+  double worst = 0;
+  double largest = 0;
+  for (std::int64_t j = 0; j < a.n; ++j) {
+    for (std::int64_t i = 0; i < a.n; ++i) {
+      double sum = i <= j ? factors.at(i, j) : 0;
+      for (std::int64_t k = 0; k < std::min(i, j + 1); ++k) sum += factors.at(i, k) * factors.at(k, j);
+      worst = std::max(worst, std::abs(sum - a.at(i, j)));
+      largest = std::max(largest, std::abs(a.at(i, j)));
+      if (i > j) {
+        EXPECT_LE(std::abs(factors.at(i, j)), 1.0);
+      }
+    }
+  }
+  return relative(worst, largest, a.n);
+}
+
+TEST(Factorizations, LuInAnyOrderThatItsSignalsAdmit) {
+  for (const std::int64_t n : {std::int64_t{5}, std::int64_t{64}, std::int64_t{99}, std::int64_t{200}}) {
+    Dense reference(0);
+    for (const bool looks_ahead : {false, true}) {
+      for (const double hurries : {0.0, 0.5, 1.0}) {
+        Dense a = random_dense(n, 4);
+        Dense factors = a;
+        Loops loops;
+        loops.is_immediate = false;
+        loops.matrix = factors.values.data();
+        loops.moves.resize(static_cast<std::size_t>((n + kWidth - 1) / kWidth));
+        lu(loops, factors.matrix(), LuBlocks{48, kWidth, kSolved}, looks_ahead);
+        loops.run(hurries, 5);
+        EXPECT_LE(lu_residual(factors, a, loops.moves), 4.0) << n << " " << looks_ahead << " " << hurries;
+        if (reference.n == 0) reference = factors;
+        EXPECT_EQ(factors.values, reference.values) << "the order changes bits";
+        EXPECT_EQ(loops.kept, nullptr);
+        EXPECT_EQ(loops.num_kept_used, n == 200 ? 3 : n == 99 ? 1 : 0) << "L is split once for two updates";
+      }
+    }
+  }
+}
+
+/// Partial pivoting by the book, with the first of equal pivots.
+std::vector<int> factor_by_the_book(const Matrix& a) {
+  std::vector<int> pivots;
+  for (std::int64_t c = 0; c < std::min(a.rows, a.cols); ++c) {
+    std::int64_t p = c;
+    for (std::int64_t i = c; i < a.rows; ++i) {
+      if (std::abs(at(a, i, c)) > std::abs(at(a, p, c))) p = i;
+    }
+    pivots.push_back(static_cast<int>(p) + 1);
+    for (std::int64_t j = 0; j < a.cols; ++j) std::swap(at(a, c, j), at(a, p, j));
+    for (std::int64_t i = c + 1; i < a.rows; ++i) {
+      if (at(a, c, c) != 0) at(a, i, c) /= at(a, c, c);
+      for (std::int64_t j = c + 1; j < a.cols; ++j) at(a, i, j) = std::fma(-at(a, i, c), at(a, c, j), at(a, i, j));
+    }
+  }
+  return pivots;
+}
+
+TEST(Factorizations, PanelsHaveTheBitsAndThePivotsOfTheBook) {
+  std::mt19937_64 source(6);
+  for (const std::int64_t rows : {3, 8, 9, 255, 256, 257, 1000}) {
+    for (const std::int64_t cols : {1, 5, 8}) {
+      for (const bool has_ties : {false, true}) {
+        const std::int64_t ld = rows + 3;
+        std::vector<double> values(static_cast<std::size_t>(ld * cols));
+        for (double& x : values)
+          x = has_ties ? static_cast<double>(static_cast<int>(source() % 3) - 1)
+                       : std::uniform_real_distribution<double>(-1, 1)(source);
+        std::vector<double> expected = values;
+        const std::vector<double> before = values;
+        const std::vector<int> pivots = factor_by_the_book({expected.data(), rows, cols, ld});
+        const Moves<kWidth> moves = factor_by_steps({values.data(), rows, cols, ld});
+        SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(cols) + (has_ties ? " ties" : ""));
+        for (std::int64_t j = 0; j < cols; ++j) {
+          for (std::int64_t i = 0; i < ld; ++i)
+            ASSERT_EQ(values[static_cast<std::size_t>(i + j * ld)], expected[static_cast<std::size_t>(i + j * ld)])
+                << i << " " << j;
+        }
+        Moves<kWidth> by_pivots{};
+        moves_of(pivots.data(), static_cast<std::int32_t>(pivots.size()), by_pivots);
+        std::vector<double> one = before;
+        std::vector<double> other = before;
+        move_rows({one.data(), rows, cols, ld}, moves, 0);
+        move_rows({other.data(), rows, cols, ld}, by_pivots, 0);
+        EXPECT_EQ(one, other);
+      }
+    }
+  }
+}
+
+TEST(Factorizations, ANanInAPanelIsSeen) {
+  std::vector<double> values(20 * 4, 1.0);
+  values[7] = std::nan("");
+  const Moves<kWidth> moves = factor_by_steps({values.data(), 20, 4, 20});
+  EXPECT_EQ(moves.count, 2);
+  EXPECT_TRUE(std::isnan(values[0]));
+}
+
+}  // namespace
+}  // namespace factorizations
