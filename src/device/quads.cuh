@@ -35,6 +35,35 @@ __device__ void store(const MatrixView<T>& c, std::int64_t i, std::int64_t j, co
   }
 }
 
+/// Four neighbouring elements. @range all of them are elements of c
+template <class T>
+__device__ void load(const MatrixView<T>& c, std::int64_t i, std::int64_t j, T (&value)[4]) {
+  const T* const in = c.data + i * c.row_stride + j * c.col_stride;
+  if constexpr (sizeof(T) == 8) {
+    if (c.row_stride == 1 && reinterpret_cast<std::uintptr_t>(in) % 16 == 0) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const double2 pair = reinterpret_cast<const double2*>(in)[e];
+        value[2 * e] = bit_cast<T>(pair.x);
+        value[2 * e + 1] = bit_cast<T>(pair.y);
+      }
+      return;
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < 4; ++e) value[e] = in[e * c.row_stride];
+}
+
+/// Asks for them to come to the L2 cache.
+template <class T>
+__device__ void prefetch(const MatrixView<T>& c, std::int64_t i, std::int64_t j) {
+  constexpr int kSector = 32;
+  const T* const in = c.data + i * c.row_stride + j * c.col_stride;
+#pragma unroll
+  for (int e = 0; e < 4; e += kSector / static_cast<int>(sizeof(T)))
+    asm volatile("prefetch.global.L2 [%0];" : : "l"(in + e * c.row_stride));
+}
+
 #if defined(KIZAMI_NO_CALLS)  // in kernels with wgmma
 #define KIZAMI_OUT_OF_THE_WAY __forceinline__
 #else
@@ -48,6 +77,17 @@ __device__ KIZAMI_OUT_OF_THE_WAY T finish_any(num::Scaled re, num::Scaled im, T 
   } else {
     return num::finish(re, alpha, beta, old);
   }
+}
+
+/// Zero, or of a magnitude from 2^-399 to 2^400: then num::finish_moderate() is num::finish(). FP32 always is.
+[[nodiscard]] __device__ inline bool is_moderate(double x) {
+  const unsigned magnitude = static_cast<unsigned>(__double2hiint(x)) & 0x7FFFFFFFu;
+  return magnitude - (624u << 20) < (799u << 20) || x == 0.0;
+}
+[[nodiscard]] __device__ inline bool is_moderate(float) { return true; }
+template <class R>
+[[nodiscard]] __device__ bool is_moderate(std::complex<R> x) {
+  return is_moderate(x.real()) && is_moderate(x.imag());
 }
 
 /// Whether mantissa 2^exponent is a normal FP64 number, far from the ends of the range: then it is one product.

@@ -94,6 +94,16 @@ namespace detail {
 
 }  // namespace detail
 
+/// alpha p + beta c of finite numbers where no product overflows or underflows. c is not looked at if beta = 0.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline double finish_moderate(double p, double alpha, double beta, double c) {
+  return beta == 0.0 ? alpha * p : std::fma(alpha, p, beta * c);
+}
+/// The same for FP32: any p, alpha, beta and c.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline float finish_moderate(double p, float alpha, float beta, float c) {
+  return static_cast<float>(
+      finish_moderate(p, static_cast<double>(alpha), static_cast<double>(beta), static_cast<double>(c)));
+}
+
 /// alpha p + beta c for FP64. c is not looked at if beta = 0.
 /// @exact alpha = 1, beta = 0: p rounded into the range of the type (gradual underflow, Inf), nothing else.
 /// @bound num::epilogue_bound() otherwise. NaN and Inf in alpha, beta, c: as alpha * p + beta * c in IEEE arithmetic
@@ -105,21 +115,15 @@ namespace detail {
     const double x = is_finite(alpha) ? alpha * (p.mantissa == 0.0 ? 0.0 : 1.0) : alpha * p.mantissa;
     return is_finite(beta) && is_finite(c) ? x : x + beta * c;  // a finite beta c that overflows is still finite
   }
-  if (detail::is_moderate(p) && detail::is_moderate(alpha) && detail::is_moderate(beta) && detail::is_moderate(c)) {
-    const double value = ldexp(p.mantissa, p.exponent);
-    return beta == 0.0 ? alpha * value : std::fma(alpha, value, beta * c);
-  }
+  if (detail::is_moderate(p) && detail::is_moderate(alpha) && detail::is_moderate(beta) && detail::is_moderate(c))
+    return finish_moderate(ldexp(p.mantissa, p.exponent), alpha, beta, c);
   return detail::fused_wide(alpha, p, beta, c);
 }
 
 /// alpha p + beta c for FP32: in FP64, where neither FP32 products nor their sums overflow or underflow, then one
 /// rounding.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline float finish(Scaled p, float alpha, float beta, float c) {
-  const double value = ldexp(p.mantissa, p.exponent);
-  if (alpha == 1.0F && beta == 0.0F) return static_cast<float>(value);
-  if (beta == 0.0F) return static_cast<float>(static_cast<double>(alpha) * value);
-  return static_cast<float>(
-      std::fma(static_cast<double>(alpha), value, static_cast<double>(beta) * static_cast<double>(c)));
+  return finish_moderate(ldexp(p.mantissa, p.exponent), alpha, beta, c);
 }
 
 /// The parts of a complex product.
@@ -135,7 +139,13 @@ namespace detail {
   return x == 0.0 || !is_finite(x) ? x : x > 0.0 ? 1.0 : -1.0;
 }
 
-/// One part of alpha p + beta c in FP64: x1 p1 + x2 p2 + y1 c1 + y2 c2, summed from the right by fused multiply-adds.
+/// x1 p1 + x2 p2 + y1 c1 + y2 c2, summed from the right by fused multiply-adds, where nothing overflows or underflows.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline double finish_moderate_part(double x1, double p1, double x2, double p2,
+                                                                    double y1, double c1, double y2, double c2) {
+  return std::fma(x1, p1, std::fma(x2, p2, std::fma(y1, c1, y2 * (y2 == 0.0 ? 0.0 : c2))));
+}
+
+/// One part of alpha p + beta c in FP64: x1 p1 + x2 p2 + y1 c1 + y2 c2.
 /// With alpha and beta real (x2 = y2 = 0) it is the real expression: beta then meets no Inf of the other part of c.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline double finish_part(double x1, Scaled p1, double x2, Scaled p2, double y1,
                                                            double c1, double y2, double c2) {
@@ -146,8 +156,8 @@ namespace detail {
   }
   if (is_moderate(p1) && is_moderate(p2) && is_moderate(x1) && is_moderate(x2) && is_moderate(y1) && is_moderate(y2) &&
       is_moderate(c1) && is_moderate(c2)) {
-    const double y = std::fma(y1, c1, y2 * c2);
-    return std::fma(x1, ldexp(p1.mantissa, p1.exponent), std::fma(x2, ldexp(p2.mantissa, p2.exponent), y));
+    return finish_moderate_part(x1, ldexp(p1.mantissa, p1.exponent), x2, ldexp(p2.mantissa, p2.exponent), y1, c1, y2,
+                                c2);
   }
   Scaled sum = fma_scaled(make_scaled(y2, 0), make_scaled(c2, 0), {});
   sum = fma_scaled(make_scaled(y1, 0), make_scaled(c1, 0), sum);
@@ -158,14 +168,22 @@ namespace detail {
 /// The same for parts in FP32: in FP64, rounded once more.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline float finish_part(float x1, Scaled p1, float x2, Scaled p2, float y1, float c1,
                                                           float y2, float c2) {
-  if (y2 == 0.0F) c2 = 0.0F;
-  const double y =
-      std::fma(static_cast<double>(y1), static_cast<double>(c1), static_cast<double>(y2) * static_cast<double>(c2));
-  const double x = std::fma(static_cast<double>(x2), ldexp(p2.mantissa, p2.exponent), y);
-  return static_cast<float>(std::fma(static_cast<double>(x1), ldexp(p1.mantissa, p1.exponent), x));
+  return static_cast<float>(finish_moderate_part(x1, ldexp(p1.mantissa, p1.exponent), x2,
+                                                 ldexp(p2.mantissa, p2.exponent), y1, c1, y2, c2));
 }
 
 }  // namespace detail
+
+/// alpha p + beta c for complex types where nothing overflows or underflows on the way; of FP32 parts: always.
+/// @range beta is not zero, or c is
+template <class R>
+[[nodiscard]] KIZAMI_HOST_DEVICE inline std::complex<R> finish_moderate(std::complex<double> p, std::complex<R> alpha,
+                                                                        std::complex<R> beta, std::complex<R> c) {
+  return {static_cast<R>(detail::finish_moderate_part(alpha.real(), p.real(), -alpha.imag(), p.imag(), beta.real(),
+                                                      c.real(), -beta.imag(), c.imag())),
+          static_cast<R>(detail::finish_moderate_part(alpha.real(), p.imag(), alpha.imag(), p.real(), beta.real(),
+                                                      c.imag(), beta.imag(), c.real()))};
+}
 
 /// alpha p + beta c for complex types. c is not looked at if beta = 0.
 /// @exact alpha = 1, beta = 0: each part of p rounded into the range of the type

@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/device_memory.hpp"
@@ -26,6 +30,35 @@ constexpr std::int64_t kRows = 203;
 constexpr std::int64_t kCols = 21;
 constexpr std::int64_t kColStride = 256;
 constexpr std::int64_t kPlaneStride = kColStride * kCols;
+
+/// alpha and beta: a product, an update, what only scales, numbers, and some at which products overflow.
+template <class T>
+[[nodiscard]] std::vector<std::pair<T, T>> factors_of() {
+  std::vector<std::pair<T, T>> factors{
+      {T(1), T(0)}, {T(-1), T(1)}, {T(-1.75), T(0)}, {T(-1.75), T(0.3)}, {T(std::numeric_limits<RealOf<T>>::max()), T(-2)}};
+  if constexpr (kIsComplex<T>) factors.push_back({T(0.5, -1.5), T(-2, 0.25)});
+  return factors;
+}
+
+/// Numbers of C, one of eight of which no fast path may take.
+template <class R>
+[[nodiscard]] R drawn_of_c(std::mt19937_64& rng) {
+  using Limits = std::numeric_limits<R>;
+  constexpr R kSpecial[] = {R(0),           -R(0),           Limits::min(),     Limits::denorm_min(),
+                            Limits::max(), -Limits::max(), Limits::infinity(), Limits::max() / 4};
+  if (rng() % 8 == 0) return kSpecial[rng() % std::size(kSpecial)];
+  return static_cast<R>(static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5);
+}
+
+/// Whether two numbers have the same bits, part by part; any NaN is as any other.
+template <class T>
+[[nodiscard]] bool is_same(const T& x, const T& y) {
+  if constexpr (kIsComplex<T>) {
+    return is_same(x.real(), y.real()) && is_same(x.imag(), y.imag());
+  } else {
+    return std::memcmp(&x, &y, sizeof(T)) == 0 || (std::isnan(x) && std::isnan(y));
+  }
+}
 
 template <class T>
 class DeviceCrt : public gpu_test::DeviceTest {};
@@ -54,12 +87,9 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
       const std::vector<std::int32_t> col_scale = scales(kCols);
       const DeviceArray<std::int32_t> device_row_scale(row_scale);
       const DeviceArray<std::int32_t> device_col_scale(col_scale);
-      for (const bool is_product : {true, false}) {
-        const T alpha = is_product ? T(1) : T(-1.75);
-        const T beta = is_product ? T(0) : T(0.3);
+      for (const auto& [alpha, beta] : factors_of<T>()) {
         std::vector<T> expected(static_cast<std::size_t>(kRows * kCols));
-        for (T& c : expected) c = T(static_cast<RealOf<T>>(static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5));
-        const DeviceArray<T> c(expected);
+        for (T& c : expected) c = T(drawn_of_c<RealOf<T>>(rng));
         const std::vector<T> before = expected;
         reconstruct_crt<T>({planes.data(), count, kColStride, kPlaneStride}, row_scale.data(), col_scale.data(), alpha,
                            beta, 1, {expected.data(), kRows, kCols, 1, kRows});
@@ -88,12 +118,12 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
           ASSERT_TRUE(reconstruct_device<T>(task, 4, nullptr).ok());
           const std::vector<T> found = fresh.download();
           for (std::size_t at = 0; at < found.size(); ++at) {
-            ASSERT_EQ(std::memcmp(&found[at], &expected[at], sizeof(T)), 0)
+            ASSERT_TRUE(is_same(found[at], expected[at]))
                 << count << " moduli, most " << most << ", "
                 << (task.by_limbs ? "limbs"
                     : which >= 3  ? "bytes"
                                   : "numbers")
-                << ", scales of +-" << range << ", element " << at << ": " << found[at] << ", must be " << expected[at];
+                << ", scales of +-" << range << ", alpha " << alpha << ", beta " << beta << ", was " << before[at] << ", element " << at << ": " << found[at] << ", must be " << expected[at];
           }
           ASSERT_TRUE(fresh.guards_are_intact());
         }

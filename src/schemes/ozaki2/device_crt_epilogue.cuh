@@ -2,6 +2,7 @@
 // From the rounded integers of four neighbouring elements of a column to C: scales, alpha, beta, what is not wanted.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 
 #include "base/int_math.hpp"
@@ -19,13 +20,15 @@ template <class T>
 struct Epilogue {
   T alpha;
   T beta;
-  bool is_product;  ///< alpha = 1, beta = 0
+  bool is_product;            ///< alpha = 1, beta = 0
+  bool has_moderate_factors;  ///< num::finish_moderate() will do for elements that are moderate
   bool has_repairs;
 
   __device__ explicit Epilogue(const DeviceReconstruction<T>& task)
       : alpha(task.alpha.load()),
         beta(task.beta.load()),
         is_product(alpha == T{1} && beta == T{0}),
+        has_moderate_factors(device::is_moderate(alpha) && device::is_moderate(beta)),
         has_repairs(task.state->num_repairs != 0) {}
 };
 
@@ -155,8 +158,13 @@ struct NumberEpilogue {
     load_row_scales(task, i, row_scale);
   }
   __device__ __forceinline__ void judge_scales() {
-    is_fast = epilogue.is_product && is_moderate(row_scale[0]) && is_moderate(row_scale[1]) &&
-              is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
+    is_fast = (epilogue.is_product || epilogue.has_moderate_factors) && is_moderate(row_scale[0]) &&
+              is_moderate(row_scale[1]) && is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
+  }
+
+  /// For what C is in column j, where it will be wanted.
+  __device__ __forceinline__ void prefetch(const DeviceReconstruction<T>& task, std::int64_t j) const {
+    if (is_fast && epilogue.beta != T{0}) device::prefetch(task.c, i, j);
   }
 
   __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
@@ -169,18 +177,8 @@ struct NumberEpilogue {
                                         const double (&x)[kParts][4], const Repaired& repaired) const {
     bool is_inside = true;  // of the part, and not on its diagonal
     if constexpr (kIsPart) is_inside = task.part.surrounds(i, 4, j);
-    if (is_fast && is_moderate(col_scale) && is_inside) {
-      T value[4];
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        using R = RealOf<T>;
-        const double unit = num::power_of_two(-(row_scale[e] + col_scale));
-        if constexpr (kParts == 2) {
-          value[e] = T(static_cast<R>(x[0][e] * unit), static_cast<R>(x[1][e] * unit));
-        } else {
-          value[e] = static_cast<R>(x[0][e] * unit);
-        }
-      }
+    T value[4];
+    if (is_fast && is_moderate(col_scale) && is_inside && finish_four(task, j, col_scale, x, value)) {
       device::store(task.c, i, j, value, epilogue.has_repairs ? 15u & ~repaired() : 15u);
     } else if (col_scale != num::kSkipLine) {
       num::Scaled p[kParts][4];
@@ -189,6 +187,36 @@ struct NumberEpilogue {
       }
       finish_quad<T, kParts, kIsPart>(task, epilogue, i, j, row_scale, col_scale, p);
     }
+  }
+
+ private:
+  /// Whether all four are num::finish_moderate(): then `value` has them. @range scales are moderate
+  __device__ __forceinline__ bool finish_four(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
+                                              const double (&x)[kParts][4], T (&value)[4]) const {
+    const auto product = [&](int e) {
+      const double unit = num::power_of_two(-(row_scale[e] + col_scale));
+      if constexpr (kParts == 2) {
+        return std::complex<double>(x[0][e] * unit, x[1][e] * unit);
+      } else {
+        return x[0][e] * unit;
+      }
+    };
+    if (epilogue.is_product) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) value[e] = static_cast<T>(product(e));
+      return true;
+    }
+    T old[4] = {};
+    if (epilogue.beta != T{0}) device::load(task.c, i, j, old);
+    bool is_plain = true;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const auto p = product(e);
+      value[e] = num::finish_moderate(p, epilogue.alpha, epilogue.beta, old[e]);
+      if constexpr (sizeof(RealOf<T>) == 8)
+        is_plain = is_plain && device::is_moderate(p) && device::is_moderate(old[e]);
+    }
+    return is_plain;
   }
 };
 

@@ -53,6 +53,7 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
   if (kIsAhead && first < end) load(first, words);
   for (std::int64_t j = first; j < end; j += step) {
     const int col_scale = task.col_scale[j];
+    if (j + step < end) epilogue.prefetch(task, j + step);
     std::uint32_t ahead[kPlanes];
     if constexpr (kIsAhead) {
       if (j + step < end) load(j + step, ahead);
@@ -120,7 +121,8 @@ __device__ __noinline__ void reconstruct_from_many_pieces(const DeviceReconstruc
       }
       finish_sums<kPieces, kPlanes>(sum, constants, tables[part].pieces, x[part]);
     }
-    NumberEpilogue<T, kIsPart>(task, i).write(task, j, task.col_scale[j], x);
+    const NumberEpilogue<T, kIsPart> epilogue(task, i);
+    epilogue.write(task, j, task.col_scale[j], x);
     column = next_column;
   }
 }

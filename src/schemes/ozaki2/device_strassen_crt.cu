@@ -151,8 +151,10 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
       rebuild<kPieces>(task.planes, table, constants, half != 0, i, j, left[0], right[0]);
       // Its registers are free while sums are made.
       const kernels::NumberEpilogue<double, /*kIsPart=*/false> epilogue(task, row);
+      const std::int64_t j_right = halves.n + j;
       if (j < task.c.cols) epilogue.write(task, j, task.col_scale[j], left);
-      if (halves.n + j < task.c.cols) epilogue.write(task, halves.n + j, task.col_scale[halves.n + j], right);
+      if (j_right < task.c.cols)
+        epilogue.write(task, j_right, task.col_scale[j_right], right);
     }
   }
 }
