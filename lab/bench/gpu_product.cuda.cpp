@@ -3,14 +3,12 @@
 // residues over their full range, the residue epilogue.
 //
 //   bench_gpu_product --n 4096 --n 8192 --planes 14 --form ping_pong_128x128 --rounds 15 --sustained 2
-//   bench_gpu_product --n 8192 --chosen --order static --order counted --order paced --rounds 15 --sustained 2
 //
 // Columns, in TOPS = 2 n^3 planes / time: "call", the median of single launches between two events; "burst", launches
 // back to back between two events, over their number; "sustained", batches of 0.1 s until the clock has settled, the
-// median of the later half of them. Operands rotate among copies that together exceed three times the L2 cache. Orders
-// of tiles (engines/hopper/drift_control.hpp) of one form take turns at every launch, burst and batch, so that the
-// card's heat is the same for all. Every form must make the same C: their checksums are compared. One JSON line per
-// case, form and order on stdout. --rounds 0: one launch of each, for a profiler (ncu_product.py).
+// median of the later half of them. Operands rotate among copies that together exceed three times the L2 cache. Every
+// form must make the same C: their checksums are compared. One JSON line per case and form on stdout. --rounds 0: one
+// launch of each, for a profiler (ncu_product.py).
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -18,7 +16,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,22 +30,18 @@
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
 #include "num/moduli.hpp"
-#include "product_orders/product_orders.hpp"
 
 namespace {
 
 using bench::check;
-using bench::DriftWords;
-using bench::WalkOrder;
 using kizami::product::Pointers;
 using kizami::product::ProductDesc;
 
 /// A form of either engine.
 struct Form {
   std::string name;
-  bool is_hopper;
-  std::function<kizami::Status(const ProductDesc&, const Pointers&, int raster, WalkOrder, DriftWords*)> run;
-  std::function<bool(const ProductDesc&, WalkOrder)> accepts;
+  std::function<kizami::Status(const ProductDesc&, const Pointers&, int raster)> run;
+  std::function<bool(const ProductDesc&)> accepts;
   std::function<bool(const ProductDesc&)> is_chosen;  ///< by its engine
   std::function<double(const ProductDesc&)> predicted_seconds;
 };
@@ -57,25 +50,21 @@ struct Form {
   namespace engines = kizami::engines;
   std::vector<Form> forms;
   for (const engines::HopperFormTraits& f : engines::hopper_forms()) {
-    forms.push_back(
-        {std::string(f.name), true,
-         [&f](const ProductDesc& d, const Pointers& pointers, int raster, WalkOrder order, DriftWords* words) {
-           return bench::run_ordered_product(d, pointers, f.form, order, words, nullptr, raster);
-         },
-         [&f, device](const ProductDesc& d, WalkOrder order) {
-           return device.has_wgmma() && bench::order_accepts(f, order, d);
-         },
-         [&f](const ProductDesc& d) { return engines::tile_for(d) == f.form; },
-         [&f, device](const ProductDesc& d) { return engines::predicted_seconds(d, f, device.num_sms); }});
+    forms.push_back({std::string(f.name),
+                     [&f](const ProductDesc& d, const Pointers& pointers, int raster) {
+                       return engines::run_hopper_product(d, pointers, f.form, nullptr, raster);
+                     },
+                     [&f, device](const ProductDesc& d) { return device.has_wgmma() && engines::form_accepts(f, d); },
+                     [&f](const ProductDesc& d) { return engines::tile_for(d) == f.form; },
+                     [&f, device](const ProductDesc& d) { return engines::predicted_seconds(d, f, device.num_sms); }});
   }
   for (const engines::MmaFormTraits& f : engines::kMmaForms) {
-    forms.push_back({"mma_" + std::string(f.name), false,
-                     [&f](const ProductDesc& d, const Pointers& pointers, int raster, WalkOrder, DriftWords*) {
+    forms.push_back({"mma_" + std::string(f.name),
+                     [&f](const ProductDesc& d, const Pointers& pointers, int raster) {
                        return engines::run_mma_product(d, pointers, f.form, nullptr, raster);
                      },
-                     [&f, device](const ProductDesc& d, WalkOrder order) {
-                       return order == WalkOrder::kStatic && d.planes_of_modulus == 1 &&
-                              f.shared_bytes() <= device.shared_bytes;
+                     [&f, device](const ProductDesc& d) {
+                       return d.planes_of_modulus == 1 && f.shared_bytes() <= device.shared_bytes;
                      },
                      [&f, device](const ProductDesc& d) { return engines::mma_form_for(d, device) == f.form; },
                      [&f, device](const ProductDesc& d) { return engines::predicted_seconds(d, f, device); }});
@@ -88,7 +77,6 @@ struct Options {
   std::vector<std::string> forms;
   bool only_chosen = false;
   std::vector<int> rasters{0};
-  std::vector<WalkOrder> orders{WalkOrder::kStatic};
   int planes = 14;
   int planes_of_modulus = 1;
   int rounds = 15;
@@ -139,11 +127,10 @@ double elapsed_ms(cudaEvent_t begin, cudaEvent_t end) {
   return ms;
 }
 
-/// An order of a form, and what was found of it.
+/// What was found of a form.
 struct Result {
-  WalkOrder order = WalkOrder::kStatic;
   std::vector<double> calls_ms;
-  std::vector<double> bursts_ms;
+  double burst_ms = 0;
   std::vector<double> sustained_ms;
   std::vector<unsigned> sustained_mhz;
   std::vector<unsigned> sustained_watts;
@@ -151,38 +138,53 @@ struct Result {
   int num_wrong = 0;
 };
 
-/// The median, of the later half where the first is not settled; 0 of nothing.
+/// The median of the later half, where the first is not settled; 0 of nothing.
 template <class T>
-[[nodiscard]] double settled(const std::vector<T>& values, bool is_later_half) {
+[[nodiscard]] double settled(const std::vector<T>& values) {
   if (values.empty()) return 0;
-  return bench::median(std::vector<T>(values.begin() + (is_later_half ? values.size() / 2 : 0), values.end()));
+  return bench::median(std::vector<T>(values.begin() + values.size() / 2, values.end()));
 }
 
-/// One form and raster in some orders.
+/// One form and raster.
 class Measurement {
  public:
   Measurement(const ProductDesc& desc, const Buffers& buffers, const Form& form, int raster)
       : desc_(desc), buffers_(buffers), form_(form), raster_(raster) {
     check(cudaEventCreate(&begin_), "event");
     check(cudaEventCreate(&end_), "event");
-    check(cudaMalloc(&words_, sizeof(DriftWords)), "cudaMalloc");
-    check(cudaMemset(words_, 0, sizeof(DriftWords)), "memset");
   }
   ~Measurement() {
-    static_cast<void>(cudaFree(words_));
     static_cast<void>(cudaEventDestroy(begin_));
     static_cast<void>(cudaEventDestroy(end_));
   }
   Measurement(const Measurement&) = delete;
   Measurement& operator=(const Measurement&) = delete;
 
+  [[nodiscard]] Result measure(const Options& options) const {
+    Result result;
+    check_result(result);
+    if (options.rounds == 0) return result;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // a burst begins cool
+    static_cast<void>(time(2));
+    for (int round = 0; round < options.rounds; ++round) result.calls_ms.push_back(time(1, round));
+    result.burst_ms = time(options.rounds);
+    const bench::Gauges gauges;
+    const int batch = std::max(1, static_cast<int>(0.1e3 / result.burst_ms));
+    for (double total_ms = 0; total_ms < 1e3 * options.sustained_seconds;) {
+      time_batch(result, batch, gauges);
+      total_ms += result.sustained_ms.back() * batch;
+    }
+    return result;
+  }
+
+ private:
   void check_result(Result& result) const {
     void* memory = nullptr;
     check(cudaMalloc(&memory, 16), "cudaMalloc");
     auto* const sum = static_cast<unsigned long long*>(memory);
     check(cudaMemset(sum, 0, 16), "memset");
     check(cudaMemset(buffers_.part(0, 2), 0x5A, buffers_.bytes()), "memset");
-    launch(result.order, 0);
+    launch(0);
     check(cudaDeviceSynchronize(), form_.name.c_str());
     bench::add_checksum(reinterpret_cast<const std::uint32_t*>(buffers_.part(0, 2)),
                         static_cast<std::int64_t>(buffers_.bytes() / 4), sum);
@@ -196,32 +198,28 @@ class Measurement {
     check(cudaMemcpy(&result.num_wrong, wrong, 4, cudaMemcpyDeviceToHost), "checksum");
     check(cudaFree(sum), "cudaFree");
   }
-
   /// Launches back to back. @return milliseconds of one
-  [[nodiscard]] double time(WalkOrder order, int count, int first_copy = 0) const {
-    check(cudaEventRecord(begin_), "event");
-    for (int x = 0; x < count; ++x) launch(order, first_copy + x);
-    check(cudaEventRecord(end_), "event");
+  [[nodiscard]] double time(int count, int first_copy = 0) const {
+    enqueue(count, first_copy);
     check(cudaEventSynchronize(end_), form_.name.c_str());
     return elapsed_ms(begin_, end_) / count;
   }
   /// The same, with a look at the clock and the power half-way.
   void time_batch(Result& result, int count, const bench::Gauges& gauges) const {
-    check(cudaEventRecord(begin_), "event");
-    for (int x = 0; x < count; ++x) launch(result.order, x);
-    check(cudaEventRecord(end_), "event");
+    enqueue(count, 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     result.sustained_mhz.push_back(gauges.sm_mhz());
     result.sustained_watts.push_back(gauges.watts());
     check(cudaEventSynchronize(end_), form_.name.c_str());
     result.sustained_ms.push_back(elapsed_ms(begin_, end_) / count);
   }
-
- private:
-  void launch(WalkOrder order, int copy) const {
-    check(
-        form_.run(desc_, buffers_.pointers(copy % buffers_.copies()), raster_, order, static_cast<DriftWords*>(words_)),
-        form_.name.c_str());
+  void enqueue(int count, int first_copy) const {
+    check(cudaEventRecord(begin_), "event");
+    for (int x = 0; x < count; ++x) launch(first_copy + x);
+    check(cudaEventRecord(end_), "event");
+  }
+  void launch(int copy) const {
+    check(form_.run(desc_, buffers_.pointers(copy % buffers_.copies()), raster_), form_.name.c_str());
   }
 
   const ProductDesc& desc_;
@@ -230,56 +228,32 @@ class Measurement {
   int raster_;
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
-  void* words_ = nullptr;  ///< DriftWords
 };
-
-void measure(const Measurement& measurement, std::vector<Result>& results, const Options& options) {
-  for (Result& result : results) measurement.check_result(result);
-  if (options.rounds == 0) return;
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // a burst begins cool
-  for (const Result& result : results) static_cast<void>(measurement.time(result.order, 2));
-  for (int round = 0; round < options.rounds; ++round) {
-    for (Result& result : results) result.calls_ms.push_back(measurement.time(result.order, 1, round));
-  }
-  const int num_bursts = results.size() > 1 ? 3 : 1;
-  for (int burst = 0; burst < num_bursts; ++burst) {
-    for (Result& result : results) result.bursts_ms.push_back(measurement.time(result.order, options.rounds));
-  }
-  const bench::Gauges gauges;
-  const int batch = std::max(1, static_cast<int>(0.1e3 / results.front().bursts_ms.front()));
-  for (double total_ms = 0; total_ms < 1e3 * options.sustained_seconds;) {
-    for (Result& result : results) measurement.time_batch(result, batch, gauges);
-    total_ms += results.front().sustained_ms.back() * batch;
-  }
-}
 
 /// What is printed of a form, and the record.
 void print(const ProductDesc& desc, const Form& form, int raster, const Result& r, bool is_right,
            const cudaDeviceProp& device, const bench::Records& records) {
-  const double call_ms = settled(r.calls_ms, false);
-  const double burst_ms = settled(r.bursts_ms, false);
-  const double sustained_ms = settled(r.sustained_ms, true);
+  const double call_ms = r.calls_ms.empty() ? 0 : bench::median(r.calls_ms);
+  const double sustained_ms = settled(r.sustained_ms);
   const auto n = static_cast<double>(desc.n);
   const double tera_ops = 2e-12 * n * n * n * desc.num_products;
   const auto tops = [&](double ms) { return ms > 0 ? tera_ops / (1e-3 * ms) : 0.0; };
   const double predicted = tera_ops / form.predicted_seconds(desc);
-  const std::string order(bench::to_string(r.order));
-  std::fprintf(stderr, "%6lld %-30s %-8s %6d %9.4f %9.0f %9.0f %9.0f %9.0f  %s%s\n", static_cast<long long>(desc.n),
-               form.name.c_str(), order.c_str(), raster, call_ms, tops(call_ms), tops(burst_ms), tops(sustained_ms),
-               predicted, is_right ? "" : "WRONG", form.is_chosen(desc) ? "chosen" : "");
+  std::fprintf(stderr, "%6lld %-30s %6d %9.4f %9.0f %9.0f %9.0f %9.0f  %s%s\n", static_cast<long long>(desc.n),
+               form.name.c_str(), raster, call_ms, tops(call_ms), tops(r.burst_ms), tops(sustained_ms), predicted,
+               is_right ? "" : "WRONG", form.is_chosen(desc) ? "chosen" : "");
   records.append(bench::Json{{"case", "product " + to_string(bench::Shape{desc.n, desc.n, desc.n}) +
                                           " planes=" + std::to_string(desc.num_products) + " reduce"},
                              {"form", form.name},
-                             {"order", order},
                              {"raster", raster},
                              {"tops", tops(call_ms)},
                              {"ms", call_ms},
-                             {"burst_tops", tops(burst_ms)},
-                             {"burst_ms", burst_ms},
+                             {"burst_tops", tops(r.burst_ms)},
+                             {"burst_ms", r.burst_ms},
                              {"sustained_tops", tops(sustained_ms)},
                              {"sustained_ms", sustained_ms},
-                             {"sustained_sm_mhz", settled(r.sustained_mhz, true)},
-                             {"sustained_watts", settled(r.sustained_watts, true)},
+                             {"sustained_sm_mhz", settled(r.sustained_mhz)},
+                             {"sustained_watts", settled(r.sustained_watts)},
                              {"correct", is_right},
                              {"device", device.name}});
 }
@@ -307,25 +281,18 @@ bool run_size(std::int64_t n, const Options& options, const cudaDeviceProp& devi
   kizami::base::DeviceLimits limits;
   check(kizami::base::find_device_limits(limits), "the device");
   for (const Form& form : all_forms(limits)) {
-    if (options.only_chosen && !(form.is_hopper && form.is_chosen(desc))) continue;
+    if (!form.accepts(desc) || (options.only_chosen && !form.is_chosen(desc))) continue;
     if (!options.forms.empty() &&
         std::find(options.forms.begin(), options.forms.end(), form.name) == options.forms.end()) {
       continue;
     }
     for (const int raster : options.rasters) {
-      std::vector<Result> results;
-      for (const WalkOrder order : options.orders) {
-        if (form.accepts(desc, order)) results.emplace_back().order = order;
-      }
-      if (results.empty()) continue;
-      measure(Measurement(desc, buffers, form, raster), results, options);
-      for (const Result& r : results) {
-        if (is_first) checksum = r.checksum;
-        is_first = false;
-        const bool is_right = r.checksum == checksum && r.num_wrong == 0;
-        is_ok = is_ok && is_right;
-        print(desc, form, raster, r, is_right, device, records);
-      }
+      const Result r = Measurement(desc, buffers, form, raster).measure(options);
+      if (is_first) checksum = r.checksum;
+      is_first = false;
+      const bool is_right = r.checksum == checksum && r.num_wrong == 0;
+      is_ok = is_ok && is_right;
+      print(desc, form, raster, r, is_right, device, records);
     }
   }
   return is_ok;
@@ -336,20 +303,13 @@ int run(const Options& options) {
   const cudaDeviceProp device = bench::device_properties();
   std::fprintf(stderr, "%s, %d multiprocessors, L2 %.0f MB\n", device.name, device.multiProcessorCount,
                static_cast<double>(device.l2CacheSize) / 1e6);
-  std::fprintf(stderr, "%6s %-30s %-8s %6s %9s %9s %9s %9s %9s  %s\n", "n", "form", "order", "raster", "call ms",
-               "call", "burst", "sustained", "predicted", "TOPS");
+  std::fprintf(stderr, "%6s %-30s %6s %9s %9s %9s %9s %9s  %s\n", "n", "form", "raster", "call ms", "call", "burst",
+               "sustained", "predicted", "TOPS");
   bool is_ok = true;
   for (const std::int64_t n : options.ns) {
     is_ok = run_size(std::max<std::int64_t>(64, n / 64 * 64), options, device, records) && is_ok;
   }
   return is_ok ? 0 : 1;
-}
-
-[[nodiscard]] WalkOrder order_of(const std::string& name) {
-  for (const WalkOrder order : bench::kWalkOrders) {
-    if (bench::to_string(order) == name) return order;
-  }
-  throw std::invalid_argument(name + " is no order of tiles: static, counted, paced");
 }
 
 void add_options(bench::Program& program, Options& options) {
@@ -362,8 +322,7 @@ void add_options(bench::Program& program, Options& options) {
   program.add_option("--planes-of-modulus", options.planes_of_modulus, "planes for each residue: 7 are Strassen's")
       ->check(CLI::Range(1, kizami::product::kMaxPlanesOfModulus));
   program.add_option("--form", options.forms, "names of forms; without it all")->check(CLI::IsMember(names));
-  program.add_flag("--chosen", options.only_chosen, "only the form that engine hopper takes");
-  bench::add_parsed(program, "--order", options.orders, order_of, "orders of tiles: static, counted, paced");
+  program.add_flag("--chosen", options.only_chosen, "only forms that their engines take");
   program.add_option("--raster", options.rasters, "tiles along i before the next j; 0: the engine's choice");
   program.add_option("--rounds", options.rounds, "timed launches; 0: one that is not timed")
       ->check(CLI::Range(0, 100000));

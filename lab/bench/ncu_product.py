@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What one launch of the product moves, by ncu: every form and order of bench_gpu_product --rounds 0.
+"""What one launch of the product moves, by ncu: every form of bench_gpu_product --rounds 0.
 
-  python3 lab/bench/ncu_product.py --n 4096 8192 --order static counted paced --commit $(git rev-parse --short HEAD) --json phases.jsonl
+  python3 lab/bench/ncu_product.py --n 4096 8192 --commit $(git rev-parse --short HEAD) --json phases.jsonl
 
 Appends a line of JSON for each launch: microseconds and MB of device memory. ncu leaves the clocks as they are. On a machine with a CUDA device, after
 the program has been built.
@@ -55,8 +55,7 @@ def main():
     parser.add_argument("--n", type=int, nargs="+", default=[4096, 8192])
     parser.add_argument("--planes", type=int, default=14)
     parser.add_argument("--planes-of-modulus", type=int, default=1)
-    parser.add_argument("--form", nargs="+", default=[], help="without it what the engine takes")
-    parser.add_argument("--order", nargs="+", default=["static", "counted", "paced"])
+    parser.add_argument("--form", nargs="+", default=[], help="without it what engines take")
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--json", type=pathlib.Path, help="appends to this file; else prints")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/bin/bench_gpu_product")
@@ -66,7 +65,7 @@ def main():
     if options.self_test:
         return self_test()
     program = [str(options.program), "--rounds", "0", "--planes", str(options.planes), "--planes-of-modulus", str(options.planes_of_modulus)]
-    for name, values in (("--n", options.n), ("--form", options.form), ("--order", options.order)):
+    for name, values in (("--n", options.n), ("--form", options.form)):
         for value in values:
             program += [name, str(value)]
     if not options.form:
@@ -78,11 +77,11 @@ def main():
         records = records_of(command, "ncu")
         launches = launches_of(report.read_text())
     if len(launches) != len(records):
-        sys.exit(f"ncu_product: {len(launches)} launches of {len(records)} forms and orders")
+        sys.exit(f"ncu_product: {len(launches)} launches of {len(records)} forms")
     lines = []
     for record, figures in zip(records, launches):
         lines.append(json.dumps({"date": datetime.date.today().isoformat(), "commit": options.commit, "tool": "ncu, clocks as they are",
-                                 **{key: record[key] for key in ("case", "form", "order", "raster", "correct", "device")}, **figures}))
+                                 **{key: record[key] for key in ("case", "form", "raster", "correct", "device")}, **figures}))
     text = "".join(line + "\n" for line in lines)
     if options.json is None:
         sys.stdout.write(text)

@@ -64,14 +64,9 @@ __device__ void prefetch(const MatrixView<T>& c, std::int64_t i, std::int64_t j)
     asm volatile("prefetch.global.L2 [%0];" : : "l"(in + e * c.row_stride));
 }
 
-#if defined(KIZAMI_NO_CALLS)  // in kernels with wgmma
-#define KIZAMI_OUT_OF_THE_WAY __forceinline__
-#else
-#define KIZAMI_OUT_OF_THE_WAY __noinline__
-#endif
 /// The general epilogue, out of the way of the fast ones.
 template <class T, int kParts>
-__device__ KIZAMI_OUT_OF_THE_WAY T finish_any(num::Scaled re, num::Scaled im, T alpha, T beta, T old) {
+__device__ __noinline__ T finish_any(num::Scaled re, num::Scaled im, T alpha, T beta, T old) {
   if constexpr (kParts == 2) {
     return num::finish(num::ScaledComplex{re, im}, alpha, beta, old);
   } else {

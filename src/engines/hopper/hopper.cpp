@@ -22,7 +22,6 @@
 #include "engines/hopper/float_product.hpp"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/fused_slices.hpp"
-#include "engines/hopper/product_launch.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/tensor_maps.hpp"
 #include "engines/hopper/triangle_params.hpp"
@@ -33,9 +32,6 @@ namespace kizami::engines {
 namespace {
 
 using base::ceil_div;
-using hopper::common_params;
-using hopper::encode_maps;
-using hopper::launch_clusters;
 using hopper::ProductParams;
 using product::DeviceFacts;
 using product::Epilogue;
@@ -125,12 +121,53 @@ const FormKernels& kernels_of(HopperForm form) {
   return made[static_cast<std::size_t>(form)];
 }
 
+/// What does not depend on the form.
+ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
+  ProductParams params{};
+  params.m = static_cast<std::int32_t>(d.m);
+  params.n = static_cast<std::int32_t>(d.n);
+  params.num_k_blocks = static_cast<std::int32_t>(ceil_div(d.k, hopper::kBlockBytes));
+  set_result(d, pointers, params);
+  set_windows(d, hopper::kBlockBytes, params);
+  return params;
+}
+
 Status launch_empty_sum(const ProductDesc& d, ProductParams& params, product::Queue queue) {
   constexpr unsigned kThreads = 256;
   const std::int64_t blocks = ceil_div(d.m * d.n, kThreads) * d.num_products;
   return base::launch_overlapped_clusters("the launch of an empty product", kernel_for(hopper::empty_sum_kernels(), d),
                                           static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, 4096)), kThreads, 1,
                                           0, queue, &params);
+}
+
+/// The maps of both operands, as a form reads them.
+Status encode_maps(const ProductDesc& d, const Pointers& pointers, const HopperFormTraits& traits,
+                   ProductParams& params) {
+  const NumPlanes planes = num_planes_read(d);
+  const auto lines = [&](const char* name, const std::int8_t* data, std::int64_t count, std::int64_t row_stride,
+                         std::int64_t plane_stride, std::int64_t num_planes) {
+    const std::int64_t length = d.num_windows > 0 ? row_stride : d.k;
+    return hopper::MapLines{name, data, count, length, row_stride, plane_stride, plane_stride == 0 ? 1 : num_planes};
+  };
+  const hopper::MapLines a = lines("a", pointers.a, d.m, d.a_row_stride, d.a_plane_stride, planes.a);
+  const hopper::MapLines b = lines("b", pointers.b, d.n, d.b_row_stride, d.b_plane_stride, planes.b);
+  if (traits.line_order == LineOrder::kPermuted) {
+    KIZAMI_RETURN_IF_ERROR(hopper::encode_permuted(a, params.a_map));
+  } else {
+    KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(a, traits.tile_i / traits.cluster, params.a_map));
+  }
+  params.a_plane_step = a.num_planes > 1 ? 1 : 0;
+  params.b_plane_step = b.num_planes > 1 ? 1 : 0;
+  return hopper::encode_in_order(b, traits.tile_j, params.b_map);
+}
+
+/// @param parameter  ProductParams, or what begins with them
+Status launch_clusters(const HopperFormTraits& traits, const void* kernel, std::size_t shared_bytes, std::int64_t tiles,
+                       int num_sms, product::Queue queue, void* parameter) {
+  const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / traits.cluster)));
+  return base::launch_overlapped_clusters("the launch of the product kernel", kernel,
+                                          clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
+                                          traits.cluster, shared_bytes, queue, parameter);
 }
 
 Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductParams& params,

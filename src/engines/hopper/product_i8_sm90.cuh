@@ -6,7 +6,7 @@
 //
 // Work: clusters take tiles in turn. Planes are outermost; inside a plane, raster_tiles tiles along i are walked before
 // the next j, so that what runs at one time shares lines that the L2 cache holds. window_tiles_sm90.cuh has the order
-// of windows, drift_control.hpp orders that keep clusters together.
+// of windows.
 //
 // Roles: warpgroup 0 copies (one thread does all), warpgroups 1 and 2 multiply and store. tile_pipeline_sm90.cuh says
 // how stages go from one to the others.
@@ -18,7 +18,6 @@
 
 #include "base/overlapped_launch.hpp"
 #include "engines/compare_tile.cuh"
-#include "engines/hopper/drift_control_sm90.cuh"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/ptx_sm90.cuh"
@@ -56,50 +55,14 @@ __device__ __forceinline__ TilePlace place_of(std::uint32_t tile, const Triangle
   return {&params.swapped_map, 1};
 }
 
-/// The producers' part, in the order that Params name.
-template <class F, bool kHasWindows, class Params>
-__device__ __forceinline__ void produce_in_order(const Params& params, const Turns<kHasWindows>& turns,
-                                                 std::uint32_t num_tiles, std::uint32_t rank, std::uint32_t ring_at,
-                                                 std::uint32_t full_at, std::uint32_t empty_at) {
-  constexpr WalkOrder kOrder = kWalkOrderOf<Params>;
-  static_assert(kOrder == WalkOrder::kStatic || (!kHasWindows && !F::kIsPingPong));
-  if constexpr (kOrder == WalkOrder::kCounted) {
-    CountedWalk<F> walk{{ring_at + F::kRingBytes},
-                        &params.words->claims,
-                        turns.first_tile,
-                        turns.tile_step,
-                        num_tiles,
-                        rank,
-                        full_at,
-                        empty_at,
-                        claim_times(params.num_k_blocks)};
-    produce_walk<F, F::kLineOrder, kHasWindows>(params, walk, num_tiles, rank, ring_at, full_at, empty_at);
-  } else if constexpr (kOrder == WalkOrder::kPaced) {
-    PacedWalk walk{turns, params.words->epochs, Pace(Epochs::of(num_tiles, turns.tile_step, params.num_k_blocks)),
-                   rank};
-    produce_walk<F, F::kLineOrder, kHasWindows>(params, walk, num_tiles, rank, ring_at, full_at, empty_at);
-  } else {
-    produce_tiles<F, F::kLineOrder, kHasWindows>(params, turns, num_tiles, rank, ring_at, full_at, empty_at);
-  }
-}
-
-/// Shared memory of a form in the order that Params name.
-template <class F, class Params>
-inline constexpr int kOrderedBytes = F::kSharedBytes + walk_bytes<F, Params>();
-
-/// Params: ProductParams for all tiles of C, TriangleParams for those of a triangle; Ordered<> of either.
-/// @range blockDim = kNumThreads; grid a multiple of F::kCluster; kOrderedBytes<F, Params> of dynamic shared memory
+/// Params: ProductParams for all tiles of C, TriangleParams for those of a triangle.
+/// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
 template <class F, product::Epilogue kEpilogue, bool kHasWindows = false, class Params = ProductParams>
 __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_constant__ Params params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
-  constexpr bool kIsCounted = kWalkOrderOf<Params> == WalkOrder::kCounted;
-  static_assert(kOrderedBytes<F, Params> <= kMostSharedBytes);
-  const auto [ring_at, full_at, empty_at, rank] = begin_cta<F>(shared_memory, F::kRingBytes + walk_bytes<F, Params>(),
-                                                               params.a_map, params.b_map, [](std::uint32_t ring) {
-                                                                 if constexpr (kIsCounted)
-                                                                   ClaimPlaces<F>{ring + F::kRingBytes}.init();
-                                                               });
+  const auto [ring_at, full_at, empty_at, rank] =
+      begin_cta<F>(shared_memory, F::kRingBytes, params.a_map, params.b_map);
   base::follow_previous_kernel();
   int num_planes = params.num_products;
   if (params.num_products_at != nullptr) num_planes = max(0, min(num_planes, *params.num_products_at));
@@ -109,7 +72,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 
   if (warpgroup == 0) {
     give_registers_back<40>();
-    if (threadIdx.x == 0) produce_in_order<F, kHasWindows>(params, turns, num_tiles, rank, ring_at, full_at, empty_at);
+    if (threadIdx.x == 0)
+      produce_tiles<F, F::kLineOrder, kHasWindows>(params, turns, num_tiles, rank, ring_at, full_at, empty_at);
     __syncwarp();
   } else {
     take_registers<232>();
@@ -142,14 +106,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
     const auto release = [&](std::uint32_t stage) { release_stage<F>(empty_at + stage * 8, lane); };
 
     constexpr std::uint32_t kRounds = F::kIsPingPong ? F::kConsumers : 1;
-    const auto tile_of = [&](std::uint32_t its_round) {
-      if constexpr (kIsCounted) {
-        return claimed_tile<F>(ring_at, full_at, ring);
-      } else {
-        return turns.tile(its_round);
-      }
-    };
-    for (std::uint32_t tile = tile_of(round); tile < num_tiles; tile = tile_of(round)) {
+    for (std::uint32_t tile = turns.tile(round); tile < num_tiles; tile = turns.tile(round)) {
       const TilePlace place = place_of<F>(tile, params);
       const int num_k_blocks = num_blocks_of<kHasWindows>(params, place.plane);
       // Turns: one warpgroup at a time feeds the tensor cores, so that the other's stores fall under its work.

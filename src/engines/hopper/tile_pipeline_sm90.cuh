@@ -95,11 +95,10 @@ struct CtaPlace {
   std::uint32_t rank;
 };
 /// The begin of a kernel, by all threads: `bytes` of ring (and what lies behind it), then the barriers, ready for use
-/// by the whole cluster. init_more(ring_at): by one thread, what else must be ready then.
-template <class Shape, class InitMore>
+/// by the whole cluster.
+template <class Shape>
 __device__ __forceinline__ CtaPlace begin_cta(std::uint8_t* shared_memory, std::uint32_t bytes,
-                                              const TensorMapBits& a_map, const TensorMapBits& b_map,
-                                              const InitMore& init_more) {
+                                              const TensorMapBits& a_map, const TensorMapBits& b_map) {
   CtaPlace cta{};
   cta.ring_at = (shared_address(shared_memory) + Shape::kAlignment - 1) / Shape::kAlignment * Shape::kAlignment;
   asm volatile("" : "+r"(cta.ring_at));  // keep it, instead of asking for the CTA's window in every round
@@ -110,17 +109,11 @@ __device__ __forceinline__ CtaPlace begin_cta(std::uint8_t* shared_memory, std::
   if (threadIdx.x == 0) {
     prefetch_map(a_map);
     prefetch_map(b_map);
-    init_more(cta.ring_at);
     init_ring<Shape>(cta.full_at, cta.empty_at);
   }
   __syncthreads();
   if constexpr (Shape::kCluster > 1) cluster_sync();  // nobody arrives at a barrier that is not initialised
   return cta;
-}
-template <class Shape>
-__device__ __forceinline__ CtaPlace begin_cta(std::uint8_t* shared_memory, std::uint32_t bytes,
-                                              const TensorMapBits& a_map, const TensorMapBits& b_map) {
-  return begin_cta<Shape>(shared_memory, bytes, a_map, b_map, [](std::uint32_t) {});
 }
 
 /// A warp has read a stage.

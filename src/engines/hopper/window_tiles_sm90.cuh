@@ -41,36 +41,15 @@ struct SourceOfB {
   return {&params.b_map, 0};
 }
 
-/// The tiles of a cluster as its producers walk them. This walk is that of Turns, and does nothing at its hooks; others
-/// (drift_control_sm90.cuh) claim tiles there, or wait.
-template <bool kHasWindows>
-struct StaticWalk {
-  const Turns<kHasWindows>& turns;
-
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t first_tile() const { return turns.tile(0); }
-  /// After all blocks of a tile. @range round: that of the next one
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t next_tile(std::uint32_t round) const {
-    return turns.tile(round);
-  }
-  __device__ __forceinline__ void begin_block() const {}
-  /// A stage of the tile is empty, and not yet full.
-  __device__ __forceinline__ void begin_stage(std::uint32_t /*stage*/, std::uint32_t /*tile*/) const {}
-  /// The copies of a block are under way. @range round: that of the next tile
-  __device__ __forceinline__ void end_block(int /*k_block*/, std::uint32_t /*round*/) const {}
-  /// There are no tiles left; the ring is where that of the next one would be.
-  template <class Ring>
-  __device__ __forceinline__ void end(const Ring& /*ring*/) const {}
-};
-
 /// The producer's part, by one thread: every stage of every tile of this cluster. Params: what place_of() finds tiles by.
-template <class F, LineOrder kOrder, bool kHasWindows, class Params, class Walk>
-__device__ __forceinline__ void produce_walk(const Params& params, Walk& walk, std::uint32_t num_tiles,
-                                             std::uint32_t rank, std::uint32_t ring_at, std::uint32_t full_at,
-                                             std::uint32_t empty_at) {
+template <class F, LineOrder kOrder, bool kHasWindows, class Params>
+__device__ __forceinline__ void produce_tiles(const Params& params, const Turns<kHasWindows>& turns,
+                                              std::uint32_t num_tiles, std::uint32_t rank, std::uint32_t ring_at,
+                                              std::uint32_t full_at, std::uint32_t empty_at) {
   RingPlace<F::kStages> ring;
   const SourceOfB of_b = source_of_b(params, num_tiles);
-  std::uint32_t tile = walk.first_tile();
-  for (std::uint32_t round = 1; tile < num_tiles; tile = walk.next_tile(round++)) {
+  std::uint32_t tile = turns.tile(0);
+  for (std::uint32_t round = 1; tile < num_tiles; tile = turns.tile(round++)) {
     const TilePlace place = place_of<F>(tile, params);
     const int first_window = kHasWindows ? params.first_window[place.plane] : 0;
     const int end_window = kHasWindows ? params.first_window[place.plane + 1] : 1;
@@ -80,26 +59,15 @@ __device__ __forceinline__ void produce_walk(const Params& params, Walk& walk, s
 #pragma unroll 1
       for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
         const std::uint32_t full = full_at + ring.stage * 8;
-        walk.begin_block();
         barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
-        walk.begin_stage(ring.stage, tile);
         barrier_arrive_expect(full, F::kStageBytes);
         StageSource from = stage_source<F, kHasWindows>(params, place, window, k_block);
         from.plane_b ^= of_b.plane_swap;
         copy_stage<F, kOrder>(params.a_map, *of_b.map, place, rank, from, ring_at + ring.stage * F::kStageBytes, full);
-        walk.end_block(k_block, round);
         ring.next();
       }
     }
   }
-  walk.end(ring);
-}
-template <class F, LineOrder kOrder, bool kHasWindows, class Params>
-__device__ __forceinline__ void produce_tiles(const Params& params, const Turns<kHasWindows>& turns,
-                                              std::uint32_t num_tiles, std::uint32_t rank, std::uint32_t ring_at,
-                                              std::uint32_t full_at, std::uint32_t empty_at) {
-  StaticWalk<kHasWindows> walk{turns};
-  produce_walk<F, kOrder, kHasWindows>(params, walk, num_tiles, rank, ring_at, full_at, empty_at);
 }
 
 }  // namespace kizami::engines::hopper

@@ -24,9 +24,7 @@
 #else
 #define KIZAMI_UNROLL
 #endif
-#if defined(KIZAMI_NO_CALLS)  // in kernels with wgmma
-#define KIZAMI_SELDOM KIZAMI_HOST_DEVICE inline
-#elif defined(__CUDACC__)
+#if defined(__CUDACC__)
 #define KIZAMI_SELDOM KIZAMI_HOST_DEVICE __noinline__  // its registers are not its callers'
 #else
 #define KIZAMI_SELDOM

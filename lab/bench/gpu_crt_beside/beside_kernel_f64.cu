@@ -1,6 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include <complex>
-
-#include "gpu_crt_beside/beside_kernel.cuh"
-
-template kizami::Status bench::run_beside<double>(const BesideCall<double>&, kizami::product::Queue);

@@ -1,6 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include <complex>
-
-#include "gpu_crt_beside/product_with_warps.cuh"
-
-template kizami::Status bench::run_product_with_warps<double>(const BesideCall<double>&, kizami::product::Queue);
