@@ -3,8 +3,6 @@
 // --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole
 // calls, spread, time of the two phases, error of sampled rows against a double-double reference, clock and power. A
 // table on stderr, JSON lines on stdout.
-// --way turns|paced|registers adds products and splits that the library does not have (gpu_ec_ways/ec_ways.hpp) behind each FP16
-// form that has them, in turns with it, and says how many elements of C differ from it in their bits: an error if any does.
 // --document NAME adds an algorithm of [OY2021] as it is printed (gpu_ec/documents.hpp), as whole calls of engine mma.
 //   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
 // alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call,
@@ -20,17 +18,14 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "device_bench.cuh"
 #include "engines/hopper/ec_forms.hpp"
 #include "gpu_ec/data.cuh"
 #include "gpu_ec/documents.hpp"
-#include "gpu_ec_ways/ec_ways.hpp"
 #include "harness/options.hpp"
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
@@ -44,10 +39,8 @@ using bench::DeviceBuffer;
 using bench::Shape;
 using bench::Strides;
 using bench::Timer;
-using bench::ec_ways::EcWay;
 using kizami::engines::EcForm;
 using kizami::engines::EcProduct;
-using kizami::engines::hopper::DriftWords;
 using kizami::product::EcFormat;
 using kizami::product::EcPromotion;
 using DeviceEcSplit = kizami::ec::DeviceEcSplit<float>;
@@ -55,13 +48,6 @@ using DeviceEcSplit = kizami::ec::DeviceEcSplit<float>;
 using bench::DataClass;
 using bench::parse_data;
 
-__global__ void count_differing(const std::uint32_t* x, const std::uint32_t* y, std::int64_t count,
-                                unsigned long long* differing) {
-  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
-       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
-    if (x[i] != y[i]) atomicAdd(differing, 1ULL);
-  }
-}
 __global__ void round_to_f16(const float* x, std::int64_t count, __half* y) {
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
        i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
@@ -81,7 +67,6 @@ struct Options {
   std::vector<std::string> forms = {"auto"};
   std::vector<std::string> promotions = {"auto"};
   std::vector<std::string> documents;
-  std::vector<std::string> ways;
   int repeats = 9;
   double sustained = 0;
   bool checks = true;
@@ -105,7 +90,6 @@ struct Runner {
   double frobenius_error = -1;  ///< ||C - AB|| / ||AB||
   double sustained_ms = 0;
   unsigned mhz = 0, watts = 0;
-  std::int64_t differing = -1;  ///< elements of C whose bits are not those of the runner before; -1: not compared
 };
 
 int num_multiprocessors() {
@@ -131,9 +115,7 @@ class Case {
         scales_(shape.m + shape.n + 4),
         worst_(3),
         a_halves_(shape.m * shape.k),
-        b_halves_(shape.k * shape.n),
-        drift_words_(1) {
-    check(cudaMemset(drift_words_.data, 0, sizeof(DriftWords)), "words");
+        b_halves_(shape.k * shape.n) {
     bench::fill(a_.data, shape.m * shape.k, data, 1);
     bench::fill(b_.data, shape.k * shape.n, data, 2);
     round_to_f16<<<2048, 256>>>(a_.data, shape.m * shape.k, a_halves_.data);
@@ -165,9 +147,8 @@ class Case {
     return runner;
   }
 
-  /// What the library does; or with `way`, another way, in which case the name is empty where that makes no such product.
-  [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name, const std::string& promotion_name,
-                                     std::optional<EcWay> way = {}) const {
+  [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name,
+                                     const std::string& promotion_name) const {
     EcPromotion promotion = kizami::product::ec_promotion_for(shape_.m, shape_.n, shape_.k);
     for (int p = 0; p < kizami::product::kNumEcPromotions; ++p) {
       if (promotion_name == kPromotionNames[p]) promotion = static_cast<EcPromotion>(p);
@@ -193,29 +174,13 @@ class Case {
       if (traits.form == form) runner.plan = std::string(traits.name);
     }
     runner.plan += std::string(" promote=") + kPromotionNames[static_cast<int>(promotion)];
-    if (way.has_value()) {
-      const char* const reason = bench::ec_ways::why_not(*way, product, form, promotion);
-      runner.name += "_" + std::string(name_of(*way));
-      if (reason != nullptr) {
-        std::fprintf(stderr, "%s, %s: %s\n", runner.name.c_str(), runner.plan.c_str(), reason);
-        runner.name.clear();
-        return runner;
-      }
-    }
-    const bool splits_rows = way != EcWay::kRegisters;
-    runner.split = [a_split, b_split, format, splits_rows, num_sms = num_multiprocessors()] {
+    runner.split = [a_split, b_split, format, num_sms = num_multiprocessors()] {
       int num_reports = 0;
-      if (splits_rows) {
-        check(kizami::ec::device_ec_split<float>(a_split, b_split, format, {}, 1.0F, num_sms, num_reports, nullptr),
-              "split");
-      } else {
-        check(bench::ec_ways::split_without_rows(a_split, b_split, {}, num_sms, num_reports, nullptr), "split");
-      }
+      check(kizami::ec::device_ec_split<float>(a_split, b_split, format, {}, 1.0F, num_sms, num_reports, nullptr),
+            "split");
     };
-    runner.product = [product, form, promotion, way, words = drift_words_.data] {
-      check(way.has_value() ? bench::ec_ways::run(*way, product, form, promotion, words, nullptr)
-                            : kizami::engines::run_ec_product(product, form, promotion, nullptr),
-            "product");
+    runner.product = [product, form, promotion] {
+      check(kizami::engines::run_ec_product(product, form, promotion, nullptr), "product");
     };
     runner.call = [split = runner.split, multiply = runner.product] {
       split();
@@ -244,33 +209,6 @@ class Case {
             "run");
     };
     return runner;
-  }
-
-  /// Elements of C that a call leaves with other bits than `expected`, both into a poisoned C. Planes and scales are
-  /// poisoned before each, so that neither has those of the other.
-  [[nodiscard]] std::int64_t count_differing_from(const Runner& expected, const Runner& runner) const {
-    const std::int64_t count = shape_.m * shape_.n;
-    const DeviceBuffer<float> of_expected(count);
-    const DeviceBuffer<unsigned long long> differing(1);
-    const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
-    const auto run_poisoned = [&](const Runner& which, int poison) {
-      check(cudaMemset(c_.data, poison, bytes), "poison");
-      check(cudaMemset(a_planes_.data, 0x7E, static_cast<std::size_t>(shape_.m * plane_bytes())), "poison");
-      check(cudaMemset(b_planes_.data, 0x7E, static_cast<std::size_t>(shape_.n * plane_bytes())), "poison");
-      check(cudaMemset(scales_.data, 0, static_cast<std::size_t>(shape_.m + shape_.n + 4) * sizeof(std::int32_t)),
-            "poison");
-      which.call();
-      check(cudaDeviceSynchronize(), which.name.c_str());
-    };
-    run_poisoned(expected, 0xFF);
-    check(cudaMemcpy(of_expected.data, c_.data, bytes, cudaMemcpyDeviceToDevice), "C");
-    run_poisoned(runner, 0x7E);
-    check(cudaMemset(differing.data, 0, sizeof(unsigned long long)), "count");
-    count_differing<<<1024, 256>>>(reinterpret_cast<const std::uint32_t*>(of_expected.data),
-                                   reinterpret_cast<const std::uint32_t*>(c_.data), count, differing.data);
-    unsigned long long found = 0;
-    check(cudaMemcpy(&found, differing.data, sizeof found, cudaMemcpyDeviceToHost), "count");
-    return static_cast<std::int64_t>(found);
   }
 
   /// Runs once into a poisoned C, and finds the error of sampled rows.
@@ -309,7 +247,6 @@ class Case {
   DeviceBuffer<std::int32_t> scales_;
   DeviceBuffer<double> worst_;  ///< the largest error, and sums of squares
   DeviceBuffer<__half> a_halves_, b_halves_;
-  DeviceBuffer<DriftWords> drift_words_;
 };
 
 /// The device that is measured, for the records.
@@ -341,7 +278,6 @@ void print_row(const Runner& runner, const Shape& s, const std::string& ops, con
   if (runner.sustained_ms > 0) {
     std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", tflops(runner.sustained_ms), runner.mhz, runner.watts);
   }
-  if (runner.differing >= 0) std::fprintf(stderr, "  differing %ld", static_cast<long>(runner.differing));
   std::fprintf(stderr, "\n");
 }
 
@@ -366,7 +302,6 @@ void print(const Runner& runner, const Shape& s, const std::string& ops, const D
                              {"product_ms", runner.product_ms},
                              {"error", runner.error},
                              {"frobenius_error", runner.frobenius_error},
-                             {"differing", runner.differing},
                              {"sustained_tflops", tflops_of(s, runner.sustained_ms)},
                              {"sm_mhz", runner.mhz},
                              {"watts", runner.watts}});
@@ -386,15 +321,6 @@ void run_case(const Options& options, const Shape& shape, const std::string& ops
     for (const std::string& form : options.forms) {
       for (const std::string& promotion : options.promotions) {
         runners.push_back(operands.split_product(format == "f16" ? EcFormat::kF16 : EcFormat::kTf32, form, promotion));
-        if (format != "f16") continue;
-        const Runner today = runners.back();
-        for (const EcWay way : bench::ec_ways::kEcWays) {
-          if (std::find(options.ways.begin(), options.ways.end(), name_of(way)) == options.ways.end()) continue;
-          Runner other = operands.split_product(EcFormat::kF16, form, promotion, way);
-          if (other.name.empty()) continue;
-          other.differing = operands.count_differing_from(today, other);
-          runners.push_back(std::move(other));
-        }
       }
     }
   }
@@ -436,9 +362,6 @@ void run_case(const Options& options, const Shape& shape, const std::string& ops
     }
   }
   for (const Runner& runner : runners) print(runner, shape, ops, data, options, device, gauges.driver, records);
-  for (const Runner& runner : runners) {
-    if (runner.differing > 0) throw std::runtime_error(runner.name + " has other bits");
-  }
 }
 
 int run(const Options& options) {
@@ -485,9 +408,6 @@ void add_options(bench::Program& program, Options& options) {
   for (const bench::Document& document : bench::documents()) names.push_back(document.name);
   program.add_option("--document", options.documents, "also algorithms as they are printed, by engine mma")
       ->check(CLI::IsMember(names));
-  program
-      .add_option("--way", options.ways, "also products in ways that the library does not have, compared bit for bit")
-      ->check(CLI::IsMember({"turns", "paced", "registers"}));
   program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   program.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power")
       ->check(bench::between(0, 3600));

@@ -18,7 +18,6 @@
 #include "engines/hopper/ec_forms.hpp"
 #include "exec/device_batch.hpp"
 #include "exec/device_environment.hpp"
-#include "gpu_ec_ways/ec_ways.hpp"
 #include "harness/options.hpp"
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
@@ -92,43 +91,25 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
   };
   // What the second stage would have, which these operands do not ask for.
   DeviceBuffer<device::DeviceState> state(1);
-  DeviceBuffer<std::int32_t> none(1);
-  check(cudaMemset(none.data, 0xFF, sizeof(std::int32_t)), "no product");
   const std::int64_t second_stride = product::ec_line_bytes(product::EcFormat::kTf32, n);
   ec::DeviceEcSplit<float> second_rows = rows;
   ec::DeviceEcSplit<float> second_columns = columns;
   second_rows.row_stride = second_columns.row_stride = second_stride;
   engines::EcProduct decided = product;
+  decided.decision = &state.data->ec_product;
   decided.second = {product::EcFormat::kTf32,
                     {buffers.a.planes, second_stride, buffers.a.scales},
                     {buffers.b.planes, second_stride, buffers.b.scales}};
-  const auto decide = [&](int num_reports, bool is_at_once) {
+  const auto decide = [&](int num_reports) {
     ec::EcDecision decision;
     decision.reports = buffers.reports;
     decision.num_reports = num_reports;
     decision.num_pairs = n * n;
     decision.state = state.data;
-    check(is_at_once ? bench::ec_ways::decide_at_once(decision, second_rows, second_columns, num_sms, nullptr)
-                     : ec::device_ec_decide<float>(decision, second_rows, second_columns, 1.0F, num_sms, nullptr),
-          "decision");
+    check(ec::device_ec_decide<float>(decision, second_rows, second_columns, 1.0F, num_sms, nullptr), "decision");
   };
-  const auto multiply_decided = [&](const std::int32_t* decision) {
-    engines::EcProduct p = decided;
-    p.decision = decision;
+  const auto multiply = [&](const engines::EcProduct& p) {
     check(engines::run_ec_product(p, form, ec::ec_promotion(stage), nullptr), "product");
-  };
-  engines::EcProduct eager = product;
-  eager.decision = &state.data->ec_product;
-  const bool has_eager =
-      bench::ec_ways::why_not(bench::ec_ways::EcWay::kEager, eager, form, ec::ec_promotion(stage)) == nullptr;
-  const auto multiply_eagerly = [&] {
-    check(has_eager ? bench::ec_ways::run(bench::ec_ways::EcWay::kEager, eager, form, ec::ec_promotion(stage), nullptr,
-                                          nullptr)
-                    : engines::run_ec_product(eager, form, ec::ec_promotion(stage), nullptr),
-          "product");
-  };
-  const auto multiply = [&] {
-    check(engines::run_ec_product(product, form, ec::ec_promotion(stage), nullptr), "product");
   };
   const auto nothing = [] { check(base::launch_overlapped("empty", empty, dim3(1), dim3(32), 0, nullptr), "empty"); };
   const device::DeviceProblem<float> problem{1.0F, blas_view(static_cast<const float*>(a.data), n, n, n),
@@ -141,50 +122,30 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
   std::vector<Chain> chains = {
       {"empty", nothing, {}},
       {"split", [&] { split_operands(buffers.reports); }, {}},
-      {"product", multiply, {}},
+      {"product", [&] { multiply(product); }, {}},
       {"split without reports, product",
        [&] {
          split_operands(nullptr);
-         multiply();
+         multiply(product);
        },
        {}},
       {"split, product",
        [&] {
          split_operands(buffers.reports);
-         multiply();
+         multiply(product);
        },
        {}},
       {"split, product, empty",
        [&] {
          split_operands(buffers.reports);
-         multiply();
+         multiply(product);
          nothing();
        },
        {}},
       {"split, decision, product",
        [&] {
-         decide(split_operands(buffers.reports), false);
-         multiply_decided(&state.data->ec_product);
-       },
-       {}},
-      {"split, decision at once, product",
-       [&] {
-         decide(split_operands(buffers.reports), true);
-         multiply_decided(&state.data->ec_product);
-       },
-       {}},
-      {"split, decision at once, eager product",
-       [&] {
-         decide(split_operands(buffers.reports), true);
-         multiply_eagerly();
-       },
-       {}},
-      {"split, product, decision, product not taken",
-       [&] {
-         const int num_reports = split_operands(buffers.reports);
-         multiply();
-         decide(num_reports, false);
-         multiply_decided(none.data);
+         decide(split_operands(buffers.reports));
+         multiply(decided);
        },
        {}},
       {"call", call, {}},
@@ -201,7 +162,7 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
     const double burst = timer.time(chain.launch, 8) * 1e3;
     const double tflops =
         2e-6 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / found.median;
-    std::fprintf(stderr, "%5ld %-44s %7.2f us, back to back %7.2f, %6.1f TFLOPS\n", static_cast<long>(n),
+    std::fprintf(stderr, "%5ld %-32s %7.2f us, back to back %7.2f, %6.1f TFLOPS\n", static_cast<long>(n),
                  chain.name.c_str(), found.median, burst, tflops);
     records.append(bench::Json{{"date", bench::today()},
                                {"commit", options.commit},

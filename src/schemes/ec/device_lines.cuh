@@ -44,14 +44,12 @@ template <class T, bool kIsAligned>
 }
 
 template <EcFormat kFormat>
-__device__ void store_four(std::int8_t* row, bool stores, int k, const float4& x, const Scaling& scaling,
-                           Glance<kFormat>& glance) {
+__device__ void store_four(std::int8_t* row, int k, const float4& x, const Scaling& scaling, Glance<kFormat>& glance) {
   constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
   constexpr int kBlockBytes = static_cast<int>(product::kEcBlockBytes);
   constexpr int kSize = kFormat == EcFormat::kF16 ? 2 : 4;
   const float y[4] = {scaling.most(x.x), scaling.most(x.y), scaling.most(x.z), scaling.most(x.w)};
   const Quad<kFormat> quad = split_four<kFormat>(y, glance);
-  if (!stores) return;
   std::int8_t* const to = row + static_cast<std::int64_t>(k / kBlock) * kBlockBytes + k % kBlock * kSize;
   using Bytes = typename Quad<kFormat>::Bytes;
   *reinterpret_cast<Bytes*>(to) = quad.hi;
@@ -101,7 +99,7 @@ __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, cons
   const auto store = [&](int k, float4 x) {
     if (scaling.needs_rest())
       x = make_float4(scaling.rest(x.x), scaling.rest(x.y), scaling.rest(x.z), scaling.rest(x.w));
-    store_four<kFormat>(row, o.makes_planes(), k, x, scaling, glance);
+    store_four<kFormat>(row, k, x, scaling, glance);
   };
 #pragma unroll
   for (int q = 0; q < kHeldQuads; ++q) {

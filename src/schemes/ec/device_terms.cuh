@@ -53,8 +53,6 @@ struct Operand {
   [[nodiscard]] __device__ const float* elements() const { return data; }
   [[nodiscard]] __device__ bool reads_quads() const { return is_aligned != 0; }
   [[nodiscard]] __device__ std::int8_t* own_planes() const { return planes; }
-  /// Whether lines along memory are stored, and not only judged.
-  [[nodiscard]] __device__ static constexpr bool makes_planes() { return true; }
   [[nodiscard]] __device__ std::int32_t* own_scales() const { return scales; }
 };
 
