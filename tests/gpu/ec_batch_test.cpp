@@ -104,6 +104,8 @@ TYPED_TEST(EcBatch, TakesTheRungOfEachProduct) {
     expect(layouts_of(layout, Op::kNone, Op::kTranspose, 96, 160, 256, 6, 1, -1, 0), T(1), T(1));  // B is shared
     expect(layouts_of(layout, Op::kTranspose, Op::kNone, 96, 160, 256, 6, -1, 1, 0), T(1), T(1));  // A is shared
   }
+  // Long lines of both operands across memory: a decision is two launches, of which the second reads what the first has decided.
+  expect(layouts_of(Layout::kColMajor, Op::kNone, Op::kTranspose, 40, 50, 2100, 5, 1, 1, 1), T(1), T(0));
 }
 
 TYPED_TEST(EcBatch, HasTheBitsOfSingleCallsInAllForms) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "device/state.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/ec_case.hpp"
 #include "num/ec_profile.hpp"
@@ -372,6 +373,79 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
             expect_profiles<C>(tasks[0], tasks[1], reports, num_reports, profiles, expected[0], expected[1], false,
                                name);
           }
+        }
+      }
+    }
+  }
+}
+
+/// The state after a decision of one stage, FP16, from reports that are followed by one that would change it.
+[[nodiscard]] device::DeviceState decided(std::vector<EcReport> reports) {
+  EcDecision decision;
+  decision.num_reports = static_cast<int>(reports.size());
+  reports.push_back(EcReport::of(num::kEcNotFine | num::kEcNotDense, 0, 100, 100));
+  const DeviceArray<EcReport> on_device(reports);
+  const DeviceArray<device::DeviceState> state(1);
+  decision.reports = on_device.data();
+  decision.num_stages = 1;
+  decision.num_pairs = 77;
+  decision.state = state.data();
+  const Status status = device_ec_decide<float>(decision, {}, {}, 1.0F, gpu_test::num_multiprocessors(), nullptr);
+  EXPECT_TRUE(status.ok()) << status.reason();
+  return state.download()[0];
+}
+
+// A block of 256 threads reads them, each several at a time.
+TEST_F(DeviceEcSplitTest, DecisionsReadEveryReport) {
+  for (const int count : {1, 2, 255, 256, 257, 511, 1023, 1024, 1025, 1900, 2049, 5003}) {
+    const std::vector<EcReport> plain(static_cast<std::size_t>(count), EcReport::of(num::kEcNotFine, 0, 0, 1));
+    EXPECT_EQ(decided(plain).ec_stage, 0) << count;
+    EXPECT_EQ(decided(plain).nonfinite_rows, 0U) << count;
+    for (const int at : {0, count / 5, count / 2, count * 3 / 4, count - 1}) {
+      std::vector<EcReport> reports = plain;
+      reports[static_cast<std::size_t>(at)] = EcReport::of(num::kEcNotDense, 0, 3, 2);
+      const device::DeviceState state = decided(reports);
+      const bool refuses = count > 1;  // no line is both not fine and not dense, but some are either
+      EXPECT_EQ(state.ec_stage, refuses ? -1 : 0) << count << ", " << at;
+      EXPECT_EQ(state.selection.num_repaired, refuses ? 77 : 0) << count << ", " << at;
+      EXPECT_EQ(state.nonfinite_rows, 3U) << count << ", " << at;
+      EXPECT_EQ(state.nonfinite_cols, static_cast<std::uint64_t>(count) + 1) << count << ", " << at;
+    }
+  }
+}
+
+// Long lines across memory have a launch of their own, the second of which reads what the first has decided.
+TEST_F(DeviceEcSplitTest, DecisionsMakeAllPlanesAgainOrNone) {
+  std::mt19937_64 rng(11);
+  for (const int layout : {0, 1, 2, 3}) {
+    EcLines a(37, 2100, layout % 2 == 0);
+    EcLines b(70, 2100, layout / 2 == 0);
+    a.fill(rng, 60);
+    b.fill(rng, 20);
+    const std::string name = "layout " + std::to_string(layout);
+    for (const bool is_second : {true, false}) {
+      const DeviceEcOperand device_a(a, EcFormat::kTf32);
+      const DeviceEcOperand device_b(b, EcFormat::kTf32);
+      std::vector<EcReport> of_lines(900);
+      if (is_second) of_lines[700] = EcReport::of(num::kEcNotFine | num::kEcNotDense, 0, 0, 0);
+      const DeviceArray<EcReport> reports(of_lines);
+      const DeviceArray<device::DeviceState> state(1);
+      EcDecision decision;
+      decision.reports = reports.data();
+      decision.num_reports = static_cast<int>(of_lines.size());
+      decision.state = state.data();
+      const Status status = device_ec_decide<float>(decision, device_a.task(), device_b.task(), 1.0F,
+                                                    gpu_test::num_multiprocessors(), nullptr);
+      ASSERT_TRUE(status.ok()) << status.reason();
+      EXPECT_EQ(state.download()[0].ec_stage, is_second ? 1 : 0) << name;
+      for (const DeviceEcOperand* o : {&device_a, &device_b}) {
+        if (is_second) {
+          const Expected want(o->host.lines(o->host.memory.data()), EcFormat::kTf32, o->row_stride);
+          expect_equal(o->planes, o->row_stride, o->scales, want, name);
+        } else {
+          const std::vector<std::int8_t> planes = o->planes.download();
+          const auto poison = static_cast<std::int8_t>(DeviceArray<std::int8_t>::kPoison);
+          EXPECT_EQ(std::count(planes.begin(), planes.end(), poison), std::ssize(planes)) << name << ": not asked for";
         }
       }
     }

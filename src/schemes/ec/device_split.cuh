@@ -33,6 +33,14 @@ template <class Report, class AnyJob>
   return reports;
 }
 
+/// What this block's product has of the states of a decision.
+template <class AnyJob>
+[[nodiscard]] __device__ device::DeviceState* state_of_product(const AnyJob& job) {
+  device::DeviceState* state = job.decision.state;
+  if constexpr (AnyJob::kIsBatch) state += blockIdx.y;
+  return state;
+}
+
 /// The stage of a call, read from the reports by all threads of a block.
 struct Decided {
   int stage;
@@ -46,13 +54,12 @@ template <class AnyJob>
   std::uint32_t flags = 0;
   std::uint32_t a_nonfinite = 0;
   std::uint32_t b_nonfinite = 0;
-  constexpr int kAtOnce = AnyJob::kReportsAtOnce;
 #pragma unroll 1  // little code: small products wait for it, and it is not in the instruction cache
-  for (int r = thread_index(); r < decision.num_reports; r += kAtOnce * kThreads) {
+  for (int r = thread_index(); r < decision.num_reports; r += kReportsAtOnce * kThreads) {
     const auto* const reports = reports_of_product(decision.reports, job) + r;
-    product::EcReport of_thread[kAtOnce];
+    product::EcReport of_thread[kReportsAtOnce];
 #pragma unroll
-    for (int x = 0; x < kAtOnce; ++x) {
+    for (int x = 0; x < kReportsAtOnce; ++x) {
       if (x == 0 || r + x * kThreads < decision.num_reports) of_thread[x] = reports[x * kThreads];
     }
 #pragma unroll
@@ -95,8 +102,9 @@ template <class AnyJob>
 }
 
 /// Writes the state of a call, or of this block's product, that has decided.
-template <bool kIsBatch, class T>
-__device__ void write_state(const EcDecision& decision, const Decided& decided, const T& alpha) {
+template <class AnyJob, class T>
+__device__ void write_state(const AnyJob& job, const Decided& decided, const T& alpha) {
+  const EcDecision& decision = job.decision;
   device::DeviceState fresh;
   fresh.is_scaling_only = alpha == T{0} ? 1 : 0;
   fresh.takes_signs = device::takes_signs(alpha) ? 1 : 0;
@@ -106,9 +114,7 @@ __device__ void write_state(const EcDecision& decision, const Decided& decided, 
   if (decided.stage < 0) fresh.selection.num_repaired = decision.num_pairs;
   fresh.nonfinite_rows = decision.is_transposed ? decided.b_nonfinite : decided.a_nonfinite;
   fresh.nonfinite_cols = decision.is_transposed ? decided.a_nonfinite : decided.b_nonfinite;
-  device::DeviceState* state = decision.state;
-  if constexpr (kIsBatch) state += blockIdx.y;
-  device::write_state(state, fresh);
+  device::write_state(state_of_product(job), fresh);
   if (decision.made_product != nullptr) *decision.made_product = fresh.ec_product == 1 ? 1 : -1;
 }
 
@@ -166,7 +172,8 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const 
     reports_of_product(job.observation.reports, job)[blockIdx.x] = product::EcReport::from_bits(shared.report);
 }
 
-/// Decides; where the planes are to be made again, a CTA takes blocks until none is left.
+/// Decides, or reads what the launch before has decided; where the planes are to be made again, a CTA takes blocks until
+/// none is left.
 template <EcFormat kFormat, int kHeldUnits, class AnyJob>
 __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const __grid_constant__ AnyJob job) {
   using T = typename AnyJob::Element;
@@ -176,13 +183,12 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const
   base::follow_previous_kernel();
   const T alpha = job.alpha.load();
   Decided decided{0, 0, 0};
-  if (AnyJob::kReportsAtOnce > 1 && job.writes_state == 0) {
-    decided.stage = job.decision.state->ec_stage;  // by the launch before
+  if (job.writes_state == 0) {
+    decided.stage = state_of_product(job)->ec_stage;
   } else if (alpha != T{0}) {
     decided = decide(job, words);
   }
-  if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0)
-    write_state<AnyJob::kIsBatch>(job.decision, decided, alpha);
+  if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0) write_state(job, decided, alpha);
   if (decided.stage != 1) return;
     // The CTAs of a cluster have neighbouring blocks, all of one operand.
 #pragma unroll 1

@@ -24,15 +24,13 @@ constexpr int kThreads = 32 * kWarps;
 constexpr int kHeldQuads = 8;  ///< of four elements, a lane holds along the lines
 constexpr int kUnit = 32;      ///< most lines of a unit, and terms that a lane has of one
 constexpr int kMostCluster = 8;
+constexpr int kReportsAtOnce = 4;  ///< that a thread of a decision asks for before it waits for the first
 constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 constexpr std::uint32_t kSignBit = 0x80000000U;
 
 /// Strides in FP32 numbers.
 struct Operand {
   static constexpr bool kIsBatch = false;
-  /// That a thread of a decision asks for before it waits for the first. With several, the second launch of a decision
-  /// reads what the first one has decided.
-  static constexpr int kReportsAtOnce = 1;
   const float* data;
   std::int64_t num_lines;  ///< that are made
   std::int64_t length;     ///< terms of a line
@@ -81,7 +79,6 @@ template <class T, class AnyOperand>
 struct Job {
   using Element = T;
   static constexpr bool kIsBatch = AnyOperand::kIsBatch;
-  static constexpr int kReportsAtOnce = AnyOperand::kReportsAtOnce;
   AnyOperand a;
   AnyOperand b;
   unsigned blocks_of_a;
