@@ -43,6 +43,25 @@ TEST(EcForms, ChoosesWhatWasFastestAndErrsNoMoreThanNative) {
   }
 }
 
+TEST(EcForms, TakeTurnsWhereThatWasFaster) {
+  // docs/perf/h200_ec.md, "Other ways": at 2048 and 4096 it was, with 192 x 128 it was not.
+  for (const EcFormTraits& traits : ec_forms()) {
+    for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
+      for (const EcPromotion promotion : product::kEcPromotions) {
+        const bool takes_turns = hopper::takes_turns(traits.form, format, hopper::stages_of(promotion));
+        const bool was_faster = traits.form == EcForm::kCooperative128x128 && format == EcFormat::kF16 &&
+                                promotion != EcPromotion::kShortest;
+        EXPECT_EQ(takes_turns, was_faster) << traits.name << " " << static_cast<int>(promotion);
+      }
+    }
+  }
+  for (const std::int64_t n : {2048, 4096}) {  // what was measured is what is taken
+    const EcForm form = ec_form_for(n, n, n, EcFormat::kF16, 132);
+    EXPECT_TRUE(hopper::takes_turns(form, EcFormat::kF16, hopper::stages_of(product::ec_promotion_for(n, n, n)))) << n;
+  }
+  EXPECT_FALSE(hopper::takes_turns(kEcTriangleForm, EcFormat::kF16, hopper::stages_of(EcPromotion::kLong)));
+}
+
 TEST(EcForms, PredictsTf32AtHalfTheRate) {
   for (const EcFormTraits& traits : ec_forms()) {
     const double f16 = ec_predicted_seconds(8192, 8192, 8192, EcFormat::kF16, traits, 132);

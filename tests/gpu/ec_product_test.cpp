@@ -12,6 +12,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engines/hopper/ec_forms.hpp"
@@ -189,6 +190,34 @@ TEST_F(EcProductTest, HasBitsThatDoNotChange) {
     const std::vector<float> first = run(host, way, before);
     const std::vector<float> second = run(host, way, before);
     EXPECT_EQ(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)), 0) << way.name();
+  }
+}
+
+// Lines are those of 128 over and over, so C is, too. 99 tiles of clusters at least: most clusters have several, of an odd
+// number of promotions each, and what consumers share goes on from one tile to the next.
+TEST_F(EcProductTest, HasTheBitsOfOneTileInAllTiles) {
+  constexpr std::int64_t kPeriod = 128;
+  std::mt19937_64 rng(10);
+  HostCase one{{kPeriod, 300, true}, {kPeriod, 300, false}, 0, 1, 0, false};
+  one.a.fill(rng, 8);
+  one.b.fill(rng, 8);
+  HostCase many{{11 * kPeriod, 300, true}, {18 * kPeriod, 300, false}, 0, 1, 0, false};
+  for (const auto& [of_one, of_many] : {std::pair{&one.a, &many.a}, std::pair{&one.b, &many.b}}) {
+    for (std::int64_t i = 0; i < of_many->num_lines; ++i) {
+      for (std::int64_t h = 0; h < of_many->length; ++h) (*of_many)(i, h) = (*of_one)(i % kPeriod, h);
+    }
+  }
+  for (const Way& way : gpu_test::all_ec_ways()) {
+    const std::vector<float> expected = run(one, way, std::vector<float>(one.c_size()));
+    const std::vector<float> found = run(many, way, std::vector<float>(many.c_size()));
+    std::size_t different = 0;
+    for (std::int64_t j = 0; j < many.b.num_lines; ++j) {
+      for (std::int64_t i = 0; i < many.a.num_lines; i += kPeriod) {
+        const float* const column = &expected[one.c_at(0, j % kPeriod)];
+        different += std::memcmp(&found[many.c_at(i, j)], column, kPeriod * sizeof(float)) != 0 ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(different, 0U) << way.name() << ": columns of 128 elements";
   }
 }
 

@@ -94,6 +94,14 @@ template <product::EcPromotion promotion>
          (form == EcForm::kCooperative128x128 && promoted_stages <= stages_of(product::EcPromotion::kShort));
 }
 
+/// Whether the consumers of a form hand one product's parts to the tensor cores by turns (ConsumerTurns): where it was
+/// measured to be quicker. With 192 x 128 it is slower; consumers that split k have the tensor cores by stages of their own
+/// (docs/perf/h200_ec.md).
+[[nodiscard]] constexpr bool takes_turns(EcForm form, product::EcFormat format, int promoted_stages) {
+  return form == EcForm::kCooperative128x128 && format == product::EcFormat::kF16 &&
+         promoted_stages >= stages_of(product::EcPromotion::kShort);
+}
+
 /// Promotions of a block, of `count` along k: about the square root of those that one warpgroup adds up, for the fewest
 /// roundings. At least 8: 768^3 on uniform data, where native SGEMM errs by 2.7e-7, has 2.1e-7 so, and 2.9e-7 with 16.
 [[nodiscard]] constexpr std::int32_t block_promotions(EcForm form, std::int32_t count) {

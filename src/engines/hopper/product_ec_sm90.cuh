@@ -6,7 +6,8 @@
 //
 // The tensor core truncates, so a long sum in its accumulator drifts towards zero. A warpgroup therefore lets it sum
 // kPromoted stages (32, 64 or 128 elements of k in FP16) from zero, the small products first, and adds the result to
-// FP32 sums of its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup.
+// FP32 sums of its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup, which
+// has the tensor cores to itself meanwhile where takes_turns().
 // Where registers allow, the sums of some promotions are added to a second set of sums, so that long ones gather fewer
 // roundings. In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how stages go from the
 // producer (warpgroup 0) to the consumers (1 and 2). A stage holds hi in the first 64 bytes of each line and lo in the
@@ -47,16 +48,18 @@ struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, c
 };
 
 /// acc = the products of kPromoted stages from `ring` on, which moves past them: groups of kGroup stages, of each the
-/// small products first, while acc is small.
-template <class F, product::EcFormat kFormat, int kPromoted>
+/// small products first, while acc is small. With kTakesTurns a group is a turn.
+template <class F, product::EcFormat kFormat, int kPromoted, bool kTakesTurns>
 __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlace<F::kStages>& ring,
                                                 std::uint32_t rows_at, std::uint32_t columns_at, std::uint32_t full_at,
-                                                std::uint32_t empty_at, std::uint32_t lane) {
+                                                std::uint32_t empty_at, std::uint32_t lane,
+                                                const ConsumerTurns& turns) {
   // Consumers that read the same stages need free ones between them; those that do not have stages enough for all at
   // once.
   constexpr int kGroup = F::kSplitsInner || kPromoted == 1 ? kPromoted : 2;
   constexpr int kCommits = kGroup == 1 ? 1 : 2;  // of a group
   static_assert(kPromoted % kGroup == 0 && kGroup % kCommits == 0);
+  static_assert(!kTakesTurns || !F::kSplitsInner, "turns are of consumers that read the same stages");
   // A consumer that skips stages sees nothing of their barriers. With one bit of phase it must therefore have waited
   // itself for the last bytes that its own stages got, so each place in the ring belongs to one consumer.
   static_assert(!F::kSplitsInner || F::kStages % (2 * kPromoted) == 0);
@@ -78,6 +81,9 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
 #pragma unroll
     for (int s = 0; s < kGroup; ++s) {
       barrier_wait(full_at + ring.stage * 8, ring.phase);
+      if constexpr (kTakesTurns) {
+        if (s == 0) turns.begin();
+      }
       wgmma_fence();
       rows[s] = swizzled_lines(rows_at + ring.stage * F::kStageBytes);
       columns[s] = swizzled_lines(columns_at + ring.stage * F::kStageBytes);
@@ -99,6 +105,7 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
       }
       if (s % (kGroup / kCommits) == kGroup / kCommits - 1) wgmma_commit();
     }
+    if constexpr (kTakesTurns) turns.end();
     if (group > 0) {
       wgmma_wait<kCommits>();  // the group before has been read
       release(kGroup);
@@ -220,6 +227,8 @@ __device__ __forceinline__ void produce_stages(Params& params, const EcSplitPara
 template <class F, product::EcFormat kFormat, int kPromoted, class Params>
 __device__ __forceinline__ void consume_stages(Params& params, const EcPlace& at, std::uint32_t consumer,
                                                int num_k_blocks, int block_promotions) {
+  // A batch would have to end its turns before it goes on with products of the other format.
+  constexpr bool kTakesTurns = !Params::kIsBatch && takes_turns(F::kForm, kFormat, kPromoted);
   const int thread = static_cast<int>(threadIdx.x % 128);
   const std::uint32_t lane = threadIdx.x % 32;
   const int num_promotions = num_k_blocks / kPromoted;
@@ -228,6 +237,8 @@ __device__ __forceinline__ void consume_stages(Params& params, const EcPlace& at
   PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
   RingPlace<F::kStages> ring;
   std::uint32_t turn = 0;  // counts promotions, of all tiles
+  const ConsumerTurns turns{consumer == 0};
+  if constexpr (kTakesTurns) turns.start();
   if constexpr (Params::kIsBatch) {
     ring = params.ring;
     turn = params.turn;
@@ -250,7 +261,8 @@ __device__ __forceinline__ void consume_stages(Params& params, const EcPlace& at
         ring.skip(kPromoted);
         continue;
       }
-      multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, at.ring_at, at.full_at, at.empty_at, lane);
+      multiply_stages<F, kFormat, kPromoted, kTakesTurns>(acc, ring, rows_at, at.ring_at, at.full_at, at.empty_at, lane,
+                                                          turns);
       promoted.promote(acc, block_promotions);
     }
     promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * block_promotions);
