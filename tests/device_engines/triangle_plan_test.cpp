@@ -33,20 +33,18 @@ using product::EcPromotion;
   policy.scheme = Scheme::kEc;
   return policy;
 }
-[[nodiscard]] plan::Plan planned(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy,
-                                 bool may_take_ec = true) {
-  const auto plan = triangle_plan(scalar, n, k, policy, plan::h200_environment(), may_take_ec);
+[[nodiscard]] plan::Plan planned(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy) {
+  const auto plan = triangle_plan(scalar, n, k, policy, plan::h200_environment());
   if (!plan.ok()) throw std::runtime_error(plan.status().reason());
   return *plan.value();
 }
-[[nodiscard]] Scheme scheme_of(Scalar scalar, std::int64_t n, std::int64_t k, bool may_take_ec = true) {
-  return planned(scalar, n, k, any_scheme(), may_take_ec).first().scheme;
+[[nodiscard]] Scheme scheme_of(Scalar scalar, std::int64_t n, std::int64_t k) {
+  return planned(scalar, n, k, any_scheme()).first().scheme;
 }
 
-TEST(TrianglePlan, TakesSchemeEcWhereItMayAndCan) {
+TEST(TrianglePlan, TakesSchemeEcWhereItCan) {
   EXPECT_EQ(scheme_of(Scalar::kF32, 8192, 8192), Scheme::kEc);
   EXPECT_EQ(scheme_of(Scalar::kF32, 4096, 4096), Scheme::kEc);
-  EXPECT_EQ(scheme_of(Scalar::kF32, 8192, 8192, false), Scheme::kOzaki2);
   // Its kernel is of the longest promotion alone.
   EXPECT_EQ(scheme_of(Scalar::kF32, 8192, 1024), Scheme::kOzaki2);
   EXPECT_EQ(scheme_of(Scalar::kF32, 2048, 2048), Scheme::kOzaki2);
@@ -74,6 +72,13 @@ TEST(TrianglePlan, IsOfPlansWhoseEngineCan) {
   const auto oblong = plan::make({Scalar::kF32, 8192, 8191, 8192}, of_ec(), plan::h200_environment());
   ASSERT_TRUE(oblong.ok());
   EXPECT_TRUE(has(why_no_part(oblong.value()).value_or(""), "m = 8192, must be n = 8191"));
+}
+
+// With the accuracy of a native product, as the tests on a device ask for it: a few terms have too small a bound.
+TEST(TrianglePlan, OfSchemeEcHasTheAccuracyOfManyTermsOnly) {
+  Policy longest = of_ec();
+  longest.ec.promotion_k = 128;
+  for (std::int64_t k=1; k<64; ++k) { const auto plan = triangle_plan(Scalar::kF32, 2190, k, longest, plan::h200_environment()); printf("%ld %d %s\n", k, plan.ok(), plan.ok()?"":plan.status().reason().c_str()); }
 }
 
 TEST(TrianglePlan, CostsWhatItsTilesTake) {
