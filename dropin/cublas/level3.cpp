@@ -55,13 +55,15 @@ std::int64_t least_order(const Call& call, const Settings& settings) {
   return has_triangle(call.routine) ? 4096 : 3072;
 }
 
-/// What it takes to write A out in full: 3 elements move for 2. Whole calls of FP32 less those of gemm on the same H200
-/// say 2.6 to 2.9 TB/s (docs/perf/h200_call.md, "Symmetric matrices"); other cards are slower. @units seconds
+/// What it takes to write A out in full: a launch, and 3 elements that move for 2. Whole calls of FP32 less those of gemm
+/// on the same H200 say 2.6 to 2.9 TB/s (docs/perf/h200_call.md, "Symmetric matrices"); other cards are slower.
+/// @units seconds
 double seconds_to_write_out(const Call& call) {
   constexpr double kBytesPerSecond = 2e12;
+  constexpr double kLaunch = 3e-6;
   const auto order = static_cast<double>(call.k);
   const std::size_t bytes = with_scalar(call.scalar, []<class T>() { return sizeof(T); });
-  return 1.5 * order * order * static_cast<double>(bytes) / kBytesPerSecond;
+  return kLaunch + 1.5 * order * order * static_cast<double>(bytes) / kBytesPerSecond;
 }
 
 /// Why symm or hemm is native, or null: as one product, of A written out, it is not predicted to be quicker than a

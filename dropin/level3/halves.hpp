@@ -91,11 +91,11 @@ class ByHalves {
   /// C_to <- alpha (block of op(A)) F + beta C_to, or F (block): F is the lines `from` of B or of C.
   void add(const Lines& to, const Lines& from, T alpha, const Operand<T>& f, T beta) const {
     if (is_left()) {
-      part_(product_of(to.size, x_.n, from.size, alpha, op_a().from(to.first, from.first), f, beta,
-                       part_of_c(to.first), x_.ldc));
+      part_(product_of(to.size, x_.n, from.size, alpha, op_a().from(to.first, from.first), f, beta, part_of_c(to.first),
+                       x_.ldc));
     } else {
-      part_(product_of(x_.m, to.size, from.size, alpha, f, op_a().from(from.first, to.first), beta,
-                       part_of_c(to.first), x_.ldc));
+      part_(product_of(x_.m, to.size, from.size, alpha, f, op_a().from(from.first, to.first), beta, part_of_c(to.first),
+                       x_.ldc));
     }
   }
 

@@ -57,10 +57,14 @@ cublasStatus_t native_symm(cublasHandle_t handle, std::int64_t n, const T* alpha
     return function(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, e(alpha), e(a), n, e(b), n, e(beta),
                     reinterpret_cast<E*>(c), n);
   };
-  if constexpr (std::is_same_v<T, float>) return call(cublasSsymm_v2_64, T{});
-  else if constexpr (std::is_same_v<T, double>) return call(cublasDsymm_v2_64, T{});
-  else if constexpr (std::is_same_v<T, std::complex<float>>) return call(cublasCsymm_v2_64, cuComplex{});
-  else return call(cublasZsymm_v2_64, cuDoubleComplex{});
+  if constexpr (std::is_same_v<T, float>)
+    return call(cublasSsymm_v2_64, T{});
+  else if constexpr (std::is_same_v<T, double>)
+    return call(cublasDsymm_v2_64, T{});
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return call(cublasCsymm_v2_64, cuComplex{});
+  else
+    return call(cublasZsymm_v2_64, cuDoubleComplex{});
 }
 
 struct Options {

@@ -13,7 +13,7 @@
 
 namespace kizami::device {
 
-inline constexpr int kWriteOutTile = 32;         ///< rows and columns of a tile, and threads along a column
+inline constexpr int kWriteOutTile = 32;          ///< rows and columns of a tile, and threads along a column
 inline constexpr int kWriteOutColumnsAtOnce = 8;  ///< threads across
 
 /// In shared memory: [column][row], rows padded so that they do not meet in banks.

@@ -336,9 +336,8 @@ TEST_F(Level3, AllOfACallIsNativeWhereItsLargestProductIsByPlan) {
   constexpr int kSize = 8192;
   const auto uplo = CUBLAS_FILL_MODE_LOWER;
   const auto diag = CUBLAS_DIAG_NON_UNIT;
-  expect_forwarded([&] {
-    return cublasDsyr2k_v2(h, uplo, CUBLAS_OP_N, kSize, kSize, &one, a, kSize, b, kSize, &one, c, kSize);
-  });
+  expect_forwarded(
+      [&] { return cublasDsyr2k_v2(h, uplo, CUBLAS_OP_N, kSize, kSize, &one, a, kSize, b, kSize, &one, c, kSize); });
   expect_forwarded([&] {
     return cublasDtrmm_v2(h, CUBLAS_SIDE_LEFT, uplo, CUBLAS_OP_N, diag, kSize, kSize, &one, a, kSize, b, kSize, c,
                           kSize);

@@ -35,7 +35,8 @@ TYPED_TEST(SymmetricCall, IsWrittenOut) {
         const DeviceArray<T> full(static_cast<std::size_t>(order * order));
         ASSERT_TRUE(
             device::write_out<T>({a.data(), order + 3, order, is_lower, is_hermitian}, full.data(), nullptr).ok());
-        EXPECT_TRUE(are_same(full.download(), stored.full)) << order << " lower " << is_lower << " hermitian " << is_hermitian;
+        EXPECT_TRUE(are_same(full.download(), stored.full))
+            << order << " lower " << is_lower << " hermitian " << is_hermitian;
         EXPECT_TRUE(full.guards_are_intact());
       }
     }
