@@ -20,7 +20,7 @@ struct Attempt {
   bool is_short_of_memory = false;  ///< native for that reason
 };
 
-/// @range  a valid product with m, n, k, num_products >= 1, its context; chosen() does not leave it to the native library
+/// @range  a valid product, gemmt, symm or hemm, with m, n, k, num_products >= 1, its context; chosen() does not leave it to the native library
 /// @param  names of its operands (kept.hpp)
 /// @queue  asynchronous and capturable; asks for memory, and waits for none
 [[nodiscard]] Attempt attempt(const Call& product, const Context& context, const Settings& settings,

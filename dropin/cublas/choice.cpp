@@ -38,14 +38,6 @@ void report_if_unusable(int device, const Settings& settings) {
     std::fprintf(stderr, "kizami: %s; every call is left to the native library\n", plan.status().reason().c_str());
 }
 
-/// What the native library takes at the accuracy asked for. 0: it does not guarantee that
-double native_alternative(const Settings& settings, const Call& call) {
-  Policy policy = policy_of(settings);
-  policy.scheme = Scheme::kNative;
-  const Result<Plan> plan = plan_of(call, policy);
-  return plan.ok() ? plan.value().predicted_seconds() : 0;
-}
-
 /// Whether Kizami is quicker than the native library even if predictions are some way off, as they may be on a card whose
 /// rates nobody has measured. Says once how to have them measured.
 bool pays_unmeasured(const Settings& settings, const Call& call, double seconds) {
@@ -136,6 +128,13 @@ const Choice& chosen(const Settings& settings, const Call& call, std::size_t wor
       call.m, call.n, place,
       [&](const Choice& choice) { return is_for(choice, settings, device, call, workspace_limit); },
       [&] { return choose(settings, device, call, workspace_limit); });
+}
+
+double native_alternative(const Settings& settings, const Call& call) {
+  Policy policy = policy_of(settings);
+  policy.scheme = Scheme::kNative;
+  const Result<Plan> plan = plan_of(call, policy);
+  return plan.ok() ? plan.value().predicted_seconds() : 0;
 }
 
 double predicted_native(const Call& call) {

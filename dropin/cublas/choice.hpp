@@ -50,6 +50,10 @@ struct Choice {
 /// one line on stderr, once for each device.
 [[nodiscard]] const Choice& chosen(const Settings& settings, const Call& call, std::size_t workspace_limit = 0);
 
+/// What the native library takes for a product at the accuracy asked for, by the model. @units seconds; 0: it does not
+/// guarantee that
+[[nodiscard]] double native_alternative(const Settings& settings, const Call& call);
+
 /// What the native library will take, by the model. @units seconds; 0: not known, or a device has failed
 [[nodiscard]] double predicted_native(const Call& call);
 

@@ -10,7 +10,7 @@
 
 namespace kizami::dropin::cublas {
 
-/// @range  a valid product, or gemmt, with m, n, k, num_products >= 1, and its context
+/// @range  a valid product, gemmt, symm or hemm, with m, n, k, num_products >= 1, and its context
 /// @param  note where it tells its effort
 /// @param  names of the operands of a single product (kept.hpp)
 /// @status as kizami::cuda::gemm(), gemmt() and batched kin: C is as it was, unless cuda::last_call_writes_c()

@@ -24,9 +24,10 @@ bool is_solved(const Call& call) { return call.routine == Routine::kTrsm && !is_
 
 /// The order of the largest native block, or of one that is solved. Native ones: on an H200
 /// (lab/results/h200/level3.jsonl, orders of 2048 to 8192) the best of 256..4096, or near it, for all orders: 1024 in
-/// place of 2048 costs syrk of FP64 15 %, 2048 in place of 512 trmm of complex FP32 a third.
+/// place of 2048 costs syrk of FP64 15 %, 2048 in place of 512 trmm of complex FP32 a third. Solved ones: 256 in place of
+/// 128 costs dtrsm 3 to 10 % at orders of 1024 to 8192, and 128 in place of 256 strsm 3 % at 4096.
 std::int64_t max_block(const Call& call) {
-  if (is_solved(call)) return kMostSolved;
+  if (is_solved(call)) return call.scalar == Scalar::kF64 ? 128 : 256;
   if (call.scalar == Scalar::kC64) return has_triangle(call.routine) ? 1024 : 512;
   return has_triangle(call.routine) || real_of(call.scalar) == Scalar::kF64 ? 2048 : 1024;
 }
@@ -36,18 +37,43 @@ std::int64_t block_of(const Call& call) {
   return order < kSmall ? std::max<std::int64_t>(order / 4, 1) : std::min((order + 1) / 2, max_block(call));
 }
 
-/// What is solved by substitution whoever multiplies: predicted 3 times as fast as cuBLAS there, unmeasured
-/// (docs/perf/factorizations.md).
+/// What is solved by substitution whoever multiplies: at 1024 to 2048 10 to 18 % quicker than cuBLAS with as many
+/// right-hand sides (lab/results/h200/level3.jsonl), unmeasured at 512.
 constexpr std::int64_t kLeastSolved = 512;
 constexpr std::int64_t kLeastWidthSolved = 2048;
+
+/// Whether a call is quicker by substitution in its diagonal blocks even where all its products are cuBLAS'.
+bool is_quicker_solved(const Call& call, const Settings& settings) {
+  if (!is_solved(call) || policy_of(settings).scheme != Scheme::kAuto) return false;
+  return call.k >= kLeastSolved && (call.side == 'L' ? call.n : call.m) >= kLeastWidthSolved;
+}
 
 /// The least order at which blocks were not slower than the native routine there, by more than a few percent.
 std::int64_t least_order(const Call& call, const Settings& settings) {
   if (call.scalar == Scalar::kC64) return 2048;
   if (is_quicker_solved(call, settings)) return kLeastSolved;
-  // 4 % slower at 4096, 1 % at 6144, 25 % quicker at 8192 (lab/results/h200/level3.jsonl).
-  if (call.routine == Routine::kSymm && call.scalar == Scalar::kF64) return 8192;
   return has_triangle(call.routine) ? 4096 : 3072;
+}
+
+/// What it takes to write A out in full: a launch, and 3 elements that move for 2. Whole calls of FP32 less those of gemm
+/// on the same H200 say 2.6 to 2.9 TB/s (docs/perf/h200_call.md, "Symmetric matrices"); other cards are slower.
+/// @units seconds
+double seconds_to_write_out(const Call& call) {
+  constexpr double kBytesPerSecond = 2e12;
+  constexpr double kLaunch = 3e-6;
+  const auto order = static_cast<double>(call.k);
+  const std::size_t bytes = with_scalar(call.scalar, []<class T>() { return sizeof(T); });
+  return kLaunch + 1.5 * order * order * static_cast<double>(bytes) / kBytesPerSecond;
+}
+
+/// Why symm or hemm is native, or null: as one product, of A written out, it is not predicted to be quicker than a
+/// product of cuBLAS'. Where both were measured the native routine took 9 to 31 % more than that.
+const char* why_not_written_out(const Call& call, const Settings& settings) {
+  const Choice& choice = chosen(settings, call);
+  if (choice.why_native != nullptr || policy_of(settings).scheme != Scheme::kAuto) return choice.why_native;
+  const double emulated = choice.seconds + seconds_to_write_out(call);
+  const double native = choice.native_seconds > 0 ? choice.native_seconds : native_alternative(settings, call);
+  return native > 0 && native <= emulated ? kByPlan : nullptr;
 }
 
 /// With its factors, which are in host memory.
@@ -63,11 +89,6 @@ TypedCall<T> typed(const Call& call) {
           static_cast<T*>(call.c),
           call.ldc};
 }
-
-/// Whether symm and hemm are one product of A written out, where the planner gives such a product to Kizami. Off until it
-/// is measured: by halves DGEMM's 84 TFLOPS at 4096 are 51 here, and cuBLAS reaches 54; predicted are 80
-/// (docs/perf/h200_call.md, "Symmetric matrices").
-constexpr bool kWritesOut = false;
 
 /// Does the parts of a call (level3/halves.hpp) in turn, up to the first error.
 template <class T>
@@ -98,19 +119,6 @@ class Parts {
     });
     if (attempted.why_native != nullptr) return false;
     attempted.choice.seconds *= fraction_of(x.routine);
-    note(attempted);
-    done_.is_whole = true;
-    done_.status = attempted.status;
-    return true;
-  }
-
-  /// The same of symm and hemm, of A written out.
-  bool multiply_written_out(const TypedCall<T>& x) {
-    if (!is_symmetric(x.routine)) return false;
-    const Call product = call_of(x);
-    if (has_device_failed() || chosen(settings_, product).why_native != nullptr) return false;
-    const Attempt attempted = attempt(product, context_, settings_);
-    if (attempted.why_native != nullptr) return false;
     note(attempted);
     done_.is_whole = true;
     done_.status = attempted.status;
@@ -178,7 +186,6 @@ class Parts {
   [[nodiscard]] cublasStatus_t native_block(const TypedCall<T>& x) const {
     using Native = NativeLevel3<T>;
     if (has_triangle(x.routine)) return Native::triangle(call_, x.n, x.alpha, x.a, x.b, x.beta, x.c);
-    if (is_symmetric(x.routine)) return Native::symmetric(call_, x.m, x.n, x.alpha, x.a, x.b, x.beta, x.c);
     return Native::triangular(call_, x.m, x.n, x.alpha, x.a, x.b, x.c);
   }
 
@@ -200,12 +207,20 @@ double native_bound(const Call& call) {
   return native_roundings(call, terms_of_block(call)) * std::ldexp(1.0, -significand_bits(call.scalar));
 }
 
-}  // namespace
-
-bool is_quicker_solved(const Call& call, const Settings& settings) {
-  if (!is_solved(call) || policy_of(settings).scheme != Scheme::kAuto) return false;
-  return call.k >= kLeastSolved && (call.side == 'L' ? call.n : call.m) >= kLeastWidthSolved;
+/// Why blocks of a call cannot be had, or were slower than all of it, or null.
+const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings) {
+  if (context.has_device_factors) return kDeviceFactors;
+  if (policy_of(settings).scheme == Scheme::kAuto && level3::order_of(call) < least_order(call, settings))
+    return kByPlan;
+  const Accuracy& accuracy = settings.policy.accuracy;
+  if (accuracy.kind == Accuracy::Kind::kBits && native_bound(call) > std::ldexp(1.0, -accuracy.bits)) return kDiagonal;
+  return with_scalar(call.scalar, [&]<class T>() -> const char* {
+    if (factor_at<T>(call.alpha, has_real_alpha(call)) == T{}) return kNothing;
+    return NativeLevel3<T>::is_there(call.routine) ? nullptr : kNoNative;
+  });
 }
+
+}  // namespace
 
 Call largest_product(const Call& call) {
   Call product;
@@ -213,6 +228,7 @@ Call largest_product(const Call& call) {
   product.m = call.m;
   product.n = call.n;
   product.k = call.k;
+  if (is_symmetric(call.routine)) return product;
   if (has_triangle(call.routine)) {
     product.m = call.n / 2;
     product.n = call.n - call.n / 2;
@@ -226,16 +242,13 @@ Call largest_product(const Call& call) {
   return product;
 }
 
-const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings) {
-  if (context.has_device_factors) return kDeviceFactors;
-  if (policy_of(settings).scheme == Scheme::kAuto && level3::order_of(call) < least_order(call, settings))
-    return kByPlan;
-  const Accuracy& accuracy = settings.policy.accuracy;
-  if (accuracy.kind == Accuracy::Kind::kBits && native_bound(call) > std::ldexp(1.0, -accuracy.bits)) return kDiagonal;
-  return with_scalar(call.scalar, [&]<class T>() -> const char* {
-    if (factor_at<T>(call.alpha, has_real_alpha(call)) == T{}) return kNothing;
-    return NativeLevel3<T>::is_there(call.routine) ? nullptr : kNoNative;
-  });
+const char* why_whole_is_native(const Call& call, const Context& context, const Settings& settings) {
+  if (is_symmetric(call.routine)) return why_not_written_out(call, settings);
+  if (const char* reason = why_no_blocks(call, context, settings)) return reason;
+  const Call product = largest_product(call);
+  if (product.m == 0 || product.n == 0 || product.k == 0) return kOneBlock;
+  const char* const reason = chosen(settings, product).why_native;
+  return reason == kByPlan && is_quicker_solved(call, settings) ? nullptr : reason;
 }
 
 Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings, std::int64_t block) {
@@ -243,7 +256,6 @@ Blocks emulate_blocks(const Call& call, const Context& context, const Settings& 
     Parts<T> parts(call, context, settings);
     const TypedCall<T> whole = typed<T>(call);
     if (block == 0 && parts.multiply_triangle(whole)) return parts.done();
-    if ((block == kWrittenOut || (block == 0 && kWritesOut)) && parts.multiply_written_out(whole)) return parts.done();
     level3::by_halves(whole, block > 0 ? block : block_of(call), parts);
     return parts.done();
   });

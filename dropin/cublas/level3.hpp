@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Routines of level 3 but gemm. A triangle of C that one product updates is one product of Kizami, where its engine can
-// leave the other triangle out. All else is made by halves (dropin/level3/halves.hpp): what lies beside the diagonal of
+// Routines of level 3 but gemm. symm and hemm are one product, of A written out in full (attempt.hpp). A triangle of C
+// that one product updates is one product of Kizami, where its engine can leave the other triangle out. All else is made by halves (dropin/level3/halves.hpp): what lies beside the diagonal of
 // a triangle is a product of Kizami, diagonal blocks are cuBLAS', on the handle of the call, or, of trsm in real numbers,
 // solved by substitution here (solve_block.hpp).
 #pragma once
@@ -12,9 +12,6 @@
 #include "dropin/policy/settings.hpp"
 
 namespace kizami::dropin::cublas {
-
-/// For emulate_blocks(): symm and hemm as one product of A written out, whatever the default.
-inline constexpr std::int64_t kWrittenOut = -1;
 
 /// What became of a call.
 struct Blocks {
@@ -32,15 +29,14 @@ struct Blocks {
 /// The largest product that a call is made of, for the planner; with a size of 0 where there is none.
 [[nodiscard]] Call largest_product(const Call& call);
 
-/// Why such a call cannot be emulated, or null.
-[[nodiscard]] const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings);
+/// Why cuBLAS answers all of such a call, or null. With default settings that is where no gain is predicted: the largest
+/// product is cuBLAS' by plan (but for trsm whose blocks alone are worth it), or the order one at which blocks were
+/// slower than all of it.
+/// @range  a valid call with m, n, k >= 1, not a product
+[[nodiscard]] const char* why_whole_is_native(const Call& call, const Context& context, const Settings& settings);
 
-/// Whether such a call is quicker by substitution in its diagonal blocks even where all its products are cuBLAS'.
-[[nodiscard]] bool is_quicker_solved(const Call& call, const Settings& settings);
-
-/// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null; block: the order of the largest native
-///         block, by halves whatever the engine; 0 or kWrittenOut: the one of block_of(), where there is no product of
-///         all of it
+/// @range  one for which why_whole_is_native() is null, not symm or hemm; block: the order of the largest native block,
+///         by halves whatever the engine; 0: the one of block_of(), where there is no product of all of it
 /// @bound  b(k) of the products, with the native bound of the diagonal blocks: see docs/dropin.md
 /// @queue  asynchronous and capturable
 [[nodiscard]] Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings,

@@ -80,14 +80,6 @@ cublasStatus_t NativeLevel3<T>::triangle(const Call& x, Int size, T alpha, const
 }
 
 template <class T>
-cublasStatus_t NativeLevel3<T>::symmetric(const Call& x, Int m, Int n, T alpha, const T* a, const T* b, T beta, T* c) {
-  using Function = cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, Int, Int, const T*, const T*, Int,
-                                  const T*, Int, const T*, T*, Int);
-  return native<T>(x.routine).template as<Function>()(x.handle, side_mode(x.side), fill_mode(x.uplo), m, n, &alpha, a,
-                                                      x.lda, b, x.ldb, &beta, c, x.ldc);
-}
-
-template <class T>
 cublasStatus_t NativeLevel3<T>::triangular(const Call& x, Int m, Int n, T alpha, const T* a, const T* b, T* c) {
   const cublasDiagType_t diag = x.diag == 'U' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
   if (x.routine == Routine::kTrsm) {

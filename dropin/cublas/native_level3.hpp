@@ -25,9 +25,6 @@ class NativeLevel3 {
                              T beta, T* c, std::int64_t ldc);
   /// @shape c: size x size
   static cublasStatus_t triangle(const Call& x, std::int64_t size, T alpha, const T* a, const T* b, T beta, T* c);
-  /// @shape a: size x size
-  static cublasStatus_t symmetric(const Call& x, std::int64_t m, std::int64_t n, T alpha, const T* a, const T* b,
-                                  T beta, T* c);
   static cublasStatus_t triangular(const Call& x, std::int64_t m, std::int64_t n, T alpha, const T* a, const T* b,
                                    T* c);
 };

@@ -36,11 +36,7 @@ const char* why_native(const Call& call, const Configuration& configuration, con
   }
   if (call.has_host_factors && context.has_device_factors) return kNotUnderstood;
   if (is_product(call.routine)) return chosen(settings, call).why_native;
-  if (const char* reason = why_no_blocks(call, context, settings)) return reason;
-  const Call product = largest_product(call);
-  if (product.m == 0 || product.n == 0 || product.k == 0) return kOneBlock;
-  const char* const reason = chosen(settings, product).why_native;
-  return reason == kByPlan && is_quicker_solved(call, settings) ? nullptr : reason;
+  return why_whole_is_native(call, context, settings);
 }
 
 CallReport report_of(const Call& call) {
@@ -70,12 +66,12 @@ void note_workspaces(const Configuration& configuration) {
   if (pool.ok()) process_record().note_workspaces(pool.value().most_held_bytes);
 }
 
-/// One product, or several and diagonal blocks. @return whether the call is answered; if not, it is untouched
+/// One product, of symm and hemm of A written out, or several and diagonal blocks. @return whether the call is answered; if not, it is untouched
 bool answer_one(const Call& call, const CallNames& names, const Context& context, const Configuration& configuration,
                 const Settings& settings, Rest& rest) {
   Monitor monitor = is_monitored(configuration) ? Monitor(call, context) : Monitor();
   const bool is_told = is_recorded(configuration, settings) || monitor.is_watching();
-  if (is_product(call.routine)) {
+  if (is_product(call.routine) || is_symmetric(call.routine)) {
     const Attempt done = attempt(call, context, settings, call.is_exchanged ? CallNames{names.b, names.a} : names);
     rest.why_native = done.why_native;
     rest.is_short_of_memory = done.is_short_of_memory;

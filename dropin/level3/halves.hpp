@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Routines of level 3 but gemm and gemmt, by halves: a call comes apart into products, of what lies beside the
+// Routines of level 3 but gemm, gemmt, symm and hemm, by halves: a call comes apart into products, of what lies beside the
 // diagonal, and calls of its own routine, with the diagonal blocks. For halves 1 and 2, a lower triangle, and A on the
 // left:
 //   syrk and its kin  C11; C21 <- its products + beta C21; C22
-//   symm, hemm        C1 <- alpha A11 B1 + beta C1; C2 likewise; C1 += alpha A21' B2; C2 += alpha A21 B1
 //   trmm              C2 <- alpha A22 B2; C2 += alpha A21 B1; C1 <- alpha A11 B1, last, for C may be B
 //   trsm              A11 C1 <- alpha C1; C2 <- alpha C2 - A21 C1; A22 C2 <- C2
 // What has a diagonal block is halved again, until its order is at most `block`. Where a call is split, and the order
@@ -52,7 +51,6 @@ class ByHalves {
   void run() const {
     const Lines all{0, order_of(x_)};
     if (has_triangle(x_.routine)) return update(all);
-    if (is_symmetric(x_.routine)) return multiply_symmetric(all);
     if (x_.routine == Routine::kTrmm) return multiply_triangular(all);
     solve(all, x_.alpha);
   }
@@ -60,6 +58,7 @@ class ByHalves {
  private:
   [[nodiscard]] bool is_left() const { return x_.side == 'L'; }
   [[nodiscard]] bool is_lower() const { return x_.uplo == 'L'; }
+  [[nodiscard]] Operand<T> op_a() const { return {x_.op_a, x_.a, x_.lda}; }
 
   /// The triangle of C: two of half the order, and the rectangle beside them.
   void update(const Lines& lines) const {
@@ -77,7 +76,7 @@ class ByHalves {
   void update_block(const Lines& lines) const {
     TypedCall<T> block = x_;
     block.m = block.n = lines.size;
-    block.a = Operand<T>{x_.op_a, x_.a, x_.lda}.at(lines.first, 0);
+    block.a = op_a().at(lines.first, 0);
     if (x_.b != nullptr) block.b = Operand<T>{x_.op_a, x_.b, x_.ldb}.at(lines.first, 0);  // with A's operation
     block.c = x_.c + lines.first + lines.first * x_.ldc;
     part_(block);
@@ -89,22 +88,14 @@ class ByHalves {
   }
   [[nodiscard]] T* part_of_c(std::int64_t i) const { return is_left() ? x_.c + i : x_.c + i * x_.ldc; }
 
-  /// What begins at row i and column j of op(A), i != j: a symmetric matrix has one of its triangles stored.
-  [[nodiscard]] Operand<T> beside_diagonal(std::int64_t i, std::int64_t j) const {
-    if (!is_symmetric(x_.routine)) return Operand<T>{x_.op_a, x_.a, x_.lda}.from(i, j);
-    const bool is_stored = is_lower() == (i > j);
-    const char op = is_stored ? 'N' : is_hermitian(x_.routine) ? 'C' : 'T';
-    return Operand<T>{op, x_.a, x_.lda}.from(i, j);
-  }
-
   /// C_to <- alpha (block of op(A)) F + beta C_to, or F (block): F is the lines `from` of B or of C.
   void add(const Lines& to, const Lines& from, T alpha, const Operand<T>& f, T beta) const {
     if (is_left()) {
-      part_(product_of(to.size, x_.n, from.size, alpha, beside_diagonal(to.first, from.first), f, beta,
-                       part_of_c(to.first), x_.ldc));
+      part_(product_of(to.size, x_.n, from.size, alpha, op_a().from(to.first, from.first), f, beta, part_of_c(to.first),
+                       x_.ldc));
     } else {
-      part_(product_of(x_.m, to.size, from.size, alpha, f, beside_diagonal(from.first, to.first), beta,
-                       part_of_c(to.first), x_.ldc));
+      part_(product_of(x_.m, to.size, from.size, alpha, f, op_a().from(from.first, to.first), beta, part_of_c(to.first),
+                       x_.ldc));
     }
   }
 
@@ -118,16 +109,6 @@ class ByHalves {
     if (x_.b != nullptr) block.b = part_of_b(lines.first).data;
     block.c = part_of_c(lines.first);
     part_(block);
-  }
-
-  /// The diagonal blocks come first: they scale C.
-  void multiply_symmetric(const Lines& lines) const {
-    if (lines.size <= block_) return multiply_block(lines, x_.alpha);
-    const auto [first, second] = halves_of(lines);
-    multiply_symmetric(first);
-    multiply_symmetric(second);
-    add(first, second, x_.alpha, part_of_b(second.first), T{1});
-    add(second, first, x_.alpha, part_of_b(first.first), T{1});
   }
 
   /// One half of C takes a product of the other half: the second one with a lower op(A) on the left, or an upper one on
@@ -167,7 +148,7 @@ class ByHalves {
 
 /// Calls part(TypedCall<T>) for each part of the call, in the order in which they are to be done: a product
 /// (Routine::kGemm), or the call's own routine with a diagonal block of an order of at most `block`.
-/// @range  not gemm, gemm3m, gemmt; sizes >= 1; trmm has a B, which may be C; block >= 1
+/// @range  not gemm, gemm3m, gemmt, symm, hemm; sizes >= 1; trmm has a B, which may be C; block >= 1
 template <class T, class Part>
 void by_halves(const TypedCall<T>& call, std::int64_t block, Part&& part) {
   ByHalves<T, std::remove_reference_t<Part>>(call, block, part).run();

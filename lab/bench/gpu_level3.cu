@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Routines of a triangle as libkizami_cublas.so makes them ("default": of one product that leaves a triangle out where
-// there is one, else by halves), symm of A written out, by halves with several orders of the native diagonal blocks, and by native cuBLAS,
-// interleaved in one run. A table on stderr, JSON lines on stdout.
+// Routines of a triangle as libkizami_cublas.so makes them ("default": natively where it leaves all of the call to cuBLAS,
+// else of one product where there is one, else by halves), by halves with several orders of the native diagonal blocks,
+// and by native cuBLAS, interleaved in one run. A table on stderr, JSON lines on stdout.
 //   bench_gpu_level3 --type d --n 4096 --routine syrk --block 512 --block 1024
 // n x n matrices of elements (uniform - 0.5) exp(phi normal); of products the planner leaves to cuBLAS what it predicts to be faster there, as for programs, or
 // with --scheme ozaki2 or ec nothing. n^3 operations (4 n^3 of complex types). Medians of the device's times.
@@ -12,9 +12,11 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "device_bench.cuh"
+#include "dropin/cublas/attempt.hpp"
 #include "dropin/cublas/level3.hpp"
 #include "dropin/cublas/native_level3.hpp"
 #include "harness/options.hpp"
@@ -43,6 +45,26 @@ __global__ void fill(R* x, std::int64_t n, int parts, double diagonal, double ph
     const bool is_diagonal = i % parts == 0 && i / parts % n == i / parts / n;
     x[i] = static_cast<R>(is_diagonal ? value + diagonal : value);
   }
+}
+
+/// All of order n and as wide, A on the left.
+template <class T>
+cublasStatus_t native_symm(cublasHandle_t handle, std::int64_t n, const T* alpha, const T* a, const T* b, const T* beta,
+                           T* c) {
+  const auto call = [&](auto function, auto zero) {
+    using E = decltype(zero);
+    const auto e = [](const T* x) { return reinterpret_cast<const E*>(x); };
+    return function(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, e(alpha), e(a), n, e(b), n, e(beta),
+                    reinterpret_cast<E*>(c), n);
+  };
+  if constexpr (std::is_same_v<T, float>)
+    return call(cublasSsymm_v2_64, T{});
+  else if constexpr (std::is_same_v<T, double>)
+    return call(cublasDsymm_v2_64, T{});
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return call(cublasCsymm_v2_64, cuComplex{});
+  else
+    return call(cublasZsymm_v2_64, cuDoubleComplex{});
 }
 
 struct Options {
@@ -96,29 +118,32 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
   call.b = routine == Routine::kTrmm || routine == Routine::kSymm || is_2k ? b.data : nullptr;
   call.c = c.data;
 
+  const bool is_symmetric = kizami::dropin::is_symmetric(routine);
+  const auto natively = [&] {
+    using Native = cublas::NativeLevel3<T>;
+    cublas::Blocks blocks;
+    blocks.status = kizami::dropin::has_triangle(routine)
+                        ? Native::triangle(call, n, one, a.data, is_2k ? b.data : a.data, zero, c.data)
+                    : is_symmetric ? native_symm(native.handle, n, &one, a.data, b.data, &zero, c.data)
+                                   : Native::triangular(call, n, n, one, a.data, b.data, c.data);
+    return blocks;
+  };
+  const auto by_default = [&] {
+    if (cublas::why_whole_is_native(call, {}, settings) != nullptr) return natively();
+    if (!is_symmetric) return cublas::emulate_blocks(call, {}, settings);
+    const cublas::Attempt done = cublas::attempt(call, {}, settings);
+    if (done.why_native != nullptr) return natively();
+    cublas::Blocks blocks;
+    blocks.status = done.status;
+    blocks.is_whole = true;
+    blocks.num_emulated = 1;
+    return blocks;
+  };
   std::vector<Way> ways;
-  ways.push_back({"native",
-                  [&] {
-                    using Native = cublas::NativeLevel3<T>;
-                    cublas::Blocks blocks;
-                    blocks.status = kizami::dropin::has_triangle(routine)
-                                        ? Native::triangle(call, n, one, a.data, is_2k ? b.data : a.data, zero, c.data)
-                                    : routine == Routine::kSymm
-                                        ? Native::symmetric(call, n, n, one, a.data, b.data, zero, c.data)
-                                        : Native::triangular(call, n, n, one, a.data, b.data, c.data);
-                    return blocks;
-                  },
-                  {},
-                  {}});
-  ways.push_back({"default", [&call, &settings] { return cublas::emulate_blocks(call, {}, settings); }, {}, {}});
-  if (kizami::dropin::is_symmetric(routine)) {
-    ways.push_back({"written out",
-                    [&call, &settings] { return cublas::emulate_blocks(call, {}, settings, cublas::kWrittenOut); },
-                    {},
-                    {}});
-  }
+  ways.push_back({"native", natively, {}, {}});
+  ways.push_back({"default", by_default, {}, {}});
   for (const std::int64_t block : options.blocks) {
-    if (block >= n) continue;
+    if (block >= n || is_symmetric) continue;
     ways.push_back({"block " + std::to_string(block),
                     [&call, &settings, block] { return cublas::emulate_blocks(call, {}, settings, block); },
                     {},

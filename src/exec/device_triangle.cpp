@@ -16,15 +16,12 @@ std::optional<std::string> why_no_part(const plan::Plan& plan) {
 }
 
 Result<std::shared_ptr<const plan::Plan>> triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k,
-                                                        const Policy& policy, const plan::Environment& environment,
-                                                        bool may_take_ec) {
+                                                        const Policy& policy, const plan::Environment& environment) {
   const problem::Shape shape{scalar, n, n, k};
   if (policy.scheme != Scheme::kAuto) return cached_plan(shape, policy, environment);
-  if (may_take_ec) {
-    auto quickest = cached_plan(shape, policy, environment);
-    if (quickest.ok() && quickest.value()->first().scheme == Scheme::kEc && !ec::why_no_part(*quickest.value()))
-      return quickest;
-  }
+  auto quickest = cached_plan(shape, policy, environment);
+  if (quickest.ok() && quickest.value()->first().scheme == Scheme::kEc && !ec::why_no_part(*quickest.value()))
+    return quickest;
   Policy by_residues = policy;
   by_residues.scheme = Scheme::kOzaki2;
   return cached_plan(shape, by_residues, environment);

@@ -33,20 +33,18 @@ using product::EcPromotion;
   policy.scheme = Scheme::kEc;
   return policy;
 }
-[[nodiscard]] plan::Plan planned(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy,
-                                 bool may_take_ec = true) {
-  const auto plan = triangle_plan(scalar, n, k, policy, plan::h200_environment(), may_take_ec);
+[[nodiscard]] plan::Plan planned(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy) {
+  const auto plan = triangle_plan(scalar, n, k, policy, plan::h200_environment());
   if (!plan.ok()) throw std::runtime_error(plan.status().reason());
   return *plan.value();
 }
-[[nodiscard]] Scheme scheme_of(Scalar scalar, std::int64_t n, std::int64_t k, bool may_take_ec = true) {
-  return planned(scalar, n, k, any_scheme(), may_take_ec).first().scheme;
+[[nodiscard]] Scheme scheme_of(Scalar scalar, std::int64_t n, std::int64_t k) {
+  return planned(scalar, n, k, any_scheme()).first().scheme;
 }
 
-TEST(TrianglePlan, TakesSchemeEcWhereItMayAndCan) {
+TEST(TrianglePlan, TakesSchemeEcWhereItCan) {
   EXPECT_EQ(scheme_of(Scalar::kF32, 8192, 8192), Scheme::kEc);
   EXPECT_EQ(scheme_of(Scalar::kF32, 4096, 4096), Scheme::kEc);
-  EXPECT_EQ(scheme_of(Scalar::kF32, 8192, 8192, false), Scheme::kOzaki2);
   // Its kernel is of the longest promotion alone.
   EXPECT_EQ(scheme_of(Scalar::kF32, 8192, 1024), Scheme::kOzaki2);
   EXPECT_EQ(scheme_of(Scalar::kF32, 2048, 2048), Scheme::kOzaki2);
@@ -74,6 +72,19 @@ TEST(TrianglePlan, IsOfPlansWhoseEngineCan) {
   const auto oblong = plan::make({Scalar::kF32, 8192, 8191, 8192}, of_ec(), plan::h200_environment());
   ASSERT_TRUE(oblong.ok());
   EXPECT_TRUE(has(why_no_part(oblong.value()).value_or(""), "m = 8192, must be n = 8191"));
+}
+
+// At the accuracy of a native product: the bound of a few terms is that of steps of 16, of as many roundings. The second k
+// is that of tests on a device whose elements take a warp each.
+TEST(TrianglePlan, OfSchemeEcHasNoFewTerms) {
+  Policy longest = of_ec();
+  longest.ec.promotion_k = 128;
+  const auto environment = plan::h200_environment();
+  const auto few = triangle_plan(Scalar::kF32, 2190, 20, longest, environment);
+  EXPECT_EQ(few.status().code(), StatusCode::kAccuracyUnreachable) << few.status().reason();
+  const auto enough = triangle_plan(Scalar::kF32, 2190, 31, longest, environment);
+  ASSERT_TRUE(enough.ok()) << enough.status().reason();
+  EXPECT_EQ(why_no_part(*enough.value()).value_or(""), "");
 }
 
 TEST(TrianglePlan, CostsWhatItsTilesTake) {

@@ -178,15 +178,21 @@ void Steps::forget() {
 
 using namespace dropin_test;  // NOLINT(google-build-using-namespace)
 
+/// What is in the address of a plan: how much workspace it has at most, and 1, and whether it is native by name.
+constexpr std::uintptr_t kIsNativeByName = std::uintptr_t{1} << 62;
+
 Scheme Plan::scheme() const { return workspace_bytes() < planner().native_below ? Scheme::kNative : planner().scheme; }
 std::string_view Plan::engine() const { return "hopper"; }
 std::uint64_t Plan::numerics_hash() const { return planner().numerics; }
 int Plan::base_moduli() const { return 14; }
 double Plan::bound() const { return 0x1p-50; }
 Gauge Plan::gauge() const { return Gauge::kEntry; }
-double Plan::predicted_seconds() const { return 0.25; }
+double Plan::predicted_seconds() const {
+  return (reinterpret_cast<std::uintptr_t>(impl_.get()) & kIsNativeByName) != 0 ? planner().native_seconds : 0.25;
+}
 std::size_t Plan::workspace_bytes() const {
-  return std::min(planner().wished_bytes, reinterpret_cast<std::size_t>(impl_.get()) - 1);
+  const std::uintptr_t limit = reinterpret_cast<std::uintptr_t>(impl_.get()) & ~kIsNativeByName;
+  return std::min(planner().wished_bytes, std::size_t{limit} - 1);
 }
 
 namespace cuda {
@@ -212,10 +218,10 @@ Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const P
     return Status(StatusCode::kAccuracyUnreachable, "the test wants more");
   const std::size_t limit = policy.workspace_limit_bytes;
   if (limit != 0 && limit < planner().least_bytes) return Status(StatusCode::kWorkspaceTooSmall, "the test wants more");
-  // The plan is its limit, and 1: nobody looks behind the address.
   const std::size_t most = limit == 0 ? planner().wished_bytes : limit;
-  return Plan(
-      std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(), reinterpret_cast<const plan::Plan*>(most + 1)));
+  const std::uintptr_t address = (most + 1) | (policy.scheme == Scheme::kNative ? kIsNativeByName : 0);
+  return Plan(std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(),  // nobody looks behind it
+                                                reinterpret_cast<const plan::Plan*>(address)));
 }
 
 Result<Plan> make_triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy) {

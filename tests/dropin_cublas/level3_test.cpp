@@ -140,6 +140,10 @@ class Level3 : public Interposer {
       EXPECT_EQ(kizami.size(), 1U);
       EXPECT_TRUE(kizami.empty() || kizami[0].triangle);
       EXPECT_TRUE(native.empty());
+    } else if (x.routine == "symm" || x.routine == "hemm") {
+      EXPECT_EQ(kizami.size(), 1U);
+      EXPECT_TRUE(kizami.empty() || kizami[0].symmetric);
+      EXPECT_EQ(native.size(), kizami_status.ok() ? 0U : 1U);  // the call as it came
     } else {
       EXPECT_GE(kizami.size(), 3U) << "nothing beside the diagonal is Kizami's";
       const bool is_solved = x.routine == "trsm" && !kIsComplex<T>;
@@ -229,51 +233,42 @@ TEST_F(Level3, SymmetricAndHermitian) {
   check_all<Complex>("hemm", {kN}, true, false);
 }
 
-TEST_F(Level3, SymmetricAndHermitianAsOneProductOfAWrittenOut) {
-  const auto make = [&]<class T>(const char* routine, T /*type*/) {
-    compute_on_both_sides<T>();
-    for (const int side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT}) {
-      for (const int uplo : {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER}) {
-        for (const bool is_refused : {false, true}) {
-          kizami_status = is_refused ? Status(StatusCode::kUnsupported, "the test says so") : Status();
-          Problem<T> problem(routine, side, uplo, kN, CUBLAS_DIAG_NON_UNIT);
-          const std::vector<T> expected = problem.expected();
-          const Arguments<T>& x = problem.arguments();
-          dropin::cublas::Call request;
-          request.routine = x.routine == "hemm" ? dropin::Routine::kHemm : dropin::Routine::kSymm;
-          request.handle = handle.get();
-          request.scalar = kScalarOf<T>;
-          request.side = side == CUBLAS_SIDE_LEFT ? 'L' : 'R';
-          request.uplo = uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U';
-          request.m = x.m;
-          request.n = x.n;
-          request.k = side == CUBLAS_SIDE_LEFT ? x.m : x.n;
-          request.alpha = &x.alpha;
-          request.a = x.a.data;
-          request.lda = x.a.ld;
-          request.b = x.b.data;
-          request.ldb = x.b.ld;
-          request.beta = &x.beta;
-          request.c = x.c.data;
-          request.ldc = x.c.ld;
-          kizami.clear();
-          native.clear();
-          const dropin::cublas::Blocks done =
-              dropin::cublas::emulate_blocks(request, {}, configuration().settings, dropin::cublas::kWrittenOut);
-          EXPECT_EQ(done.status, CUBLAS_STATUS_SUCCESS);
-          EXPECT_EQ(problem.c(), expected) << routine << " side " << side << " uplo " << uplo;
-          EXPECT_EQ(done.is_whole, !is_refused);
-          EXPECT_EQ(native.empty(), !is_refused);  // by halves, natively, where it is refused
-          EXPECT_TRUE(is_refused || kizami.size() == 1);
-          EXPECT_TRUE(!kizami.empty() && kizami[0].symmetric);
-        }
-      }
-    }
-    kizami_status = Status();
+TEST_F(Level3, SymmetricProductsAreTakenWhereToWriteAOutPays) {
+  const double one = 1;
+  int width = 4096;  // other shapes, for what the planner says of one is remembered
+  const auto multiply = [&] {
+    ++width;
+    return cublasDsymm_v2(handle.get(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, 4096, width, &one,
+                          address<const double>(0xA000), 4096, address<const double>(0xB000), 4096, &one,
+                          address<double>(0xC000), 4096);
   };
-  make("symm", double{});
-  make("symm", Complex{});
-  make("hemm", Complex{});
+  const double seconds = 1.5 * 4096 * 4096 * 8 / 2e12;
+  expect_forwarded(multiply);  // a draw of the products
+  planner().native_seconds = 0.25 + 0.9 * seconds;
+  expect_forwarded(multiply);
+  planner().native_seconds = 0.25 + 1.1 * seconds;
+  expect_emulated_beside_blocks(multiply, 1, 0);
+  EXPECT_TRUE(kizami.back().symmetric && kizami.back().symmetric->is_lower);
+  EXPECT_EQ(kizami.back().k, 4096);
+  configuration().settings.is_learned = false;
+  expect_emulated_beside_blocks(multiply, 1, 0);
+  planner().native_seconds = 0.25;
+  expect_forwarded(multiply);
+  planner().can_be_native = false;  // at the accuracy asked for
+  expect_emulated_beside_blocks(multiply, 1, 0);
+  planner().can_be_native = true;
+  configuration().settings.policy.scheme = Scheme::kOzaki2;
+  expect_emulated_beside_blocks(multiply, 1, 0);
+  configuration().settings.policy.accuracy = Accuracy::at_bits(52);  // there are no native blocks
+  expect_emulated_beside_blocks(multiply, 1, 0);
+  handle.pointer_mode = CUBLAS_POINTER_MODE_DEVICE;
+  expect_emulated_beside_blocks(multiply, 1, 0);
+  EXPECT_EQ(kizami.back().device_alpha, &one);
+  configuration().settings.policy.scheme = Scheme::kAuto;
+  planner().native_seconds = 1;
+  planner().scheme = Scheme::kNative;
+  expect_forwarded(multiply);
+  planner() = {};
 }
 
 TEST_F(Level3, TriangularProductsAlsoInPlace) {
@@ -286,23 +281,32 @@ TEST_F(Level3, Solutions) {
   check_all<Complex>("trsm", {kN, kT, kC}, true, true);
 }
 
-// A triangle of 8192 in 32 blocks of 256: 31 products, and as many operations in them as halves leave.
-TEST_F(Level3, LargeSolutionsAreProductsAndBlocksOf256) {
+// A triangle of 8192 in 64 blocks of 128, of FP32 in 32 of 256: one product less, and as many operations in them as halves
+// leave.
+TEST_F(Level3, LargeSolutionsAreProductsAndBlocksOf128Or256) {
   solved_blocks().computes = false;
-  const auto solve = [&](int side, int m, int n) {
-    return [=, this] {
-      const double one = 1;
-      return cublasDtrsm_v2(handle.get(), static_cast<cublasSideMode_t>(side), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                            CUBLAS_DIAG_NON_UNIT, m, n, &one, address<const double>(0xA000), 8192,
-                            address<double>(0xC000), 8192);
-    };
+  const auto solve = [&]<class T>(int side, int m, int n, T one) {
+    const auto a = address<const T>(0xA000);
+    const auto of = static_cast<cublasSideMode_t>(side);
+    const auto uplo = CUBLAS_FILL_MODE_LOWER;
+    const auto diag = CUBLAS_DIAG_NON_UNIT;
+    auto* c = address<T>(0xC000);
+    if constexpr (std::is_same_v<T, double>) {
+      return cublasDtrsm_v2(handle.get(), of, uplo, CUBLAS_OP_N, diag, m, n, &one, a, 8192, c, 8192);
+    } else {
+      return cublasStrsm_v2(handle.get(), of, uplo, CUBLAS_OP_N, diag, m, n, &one, a, 8192, c, 8192);
+    }
   };
-  for (const int side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT}) {
+  const auto check_solution = [&]<class T>(int side, T one) {
+    const std::int64_t block = std::is_same_v<T, double> ? 128 : 256;
+    const std::int64_t blocks = 8192 / block;
     solved_blocks().count = 0;
+    solved_blocks().largest = 0;
     const bool is_left = side == CUBLAS_SIDE_LEFT;
-    expect_emulated_beside_blocks(solve(side, is_left ? 8192 : 2048, is_left ? 2048 : 8192), 31, 0);
-    EXPECT_EQ(solved_blocks().count, 32);
-    EXPECT_EQ(solved_blocks().largest, 256);
+    expect_emulated_beside_blocks([&] { return solve(side, is_left ? 8192 : 2048, is_left ? 2048 : 8192, one); },
+                                  static_cast<std::size_t>(blocks - 1), 0);
+    EXPECT_EQ(solved_blocks().count, blocks);
+    EXPECT_EQ(solved_blocks().largest, block);
     std::int64_t terms = 0;
     std::int64_t most = 0;
     for (const KizamiCall& x : kizami) {
@@ -312,8 +316,37 @@ TEST_F(Level3, LargeSolutionsAreProductsAndBlocksOf256) {
       EXPECT_EQ(x.beta, 1.0);
     }
     EXPECT_EQ(most, 4096);
-    EXPECT_EQ(terms, 2048 * (std::int64_t{8192} * 8192 - 32 * 256 * 256) / 2);
+    EXPECT_EQ(terms, 2048 * (std::int64_t{8192} * 8192 - blocks * block * block) / 2);
+  };
+  for (const int side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT}) {
+    check_solution(side, 1.0);
+    check_solution(side, 1.0F);
   }
+}
+
+// Native blocks and native products are slower than the routine that they are parts of.
+TEST_F(Level3, AllOfACallIsNativeWhereItsLargestProductIsByPlan) {
+  planner().scheme = Scheme::kNative;
+  const double one = 1;
+  const cuDoubleComplex complex_one{1, 0};
+  const auto h = handle.get();
+  const auto* a = address<const double>(0xA000);
+  const auto* b = address<const double>(0xB000);
+  auto* c = address<double>(0xC000);
+  constexpr int kSize = 8192;
+  const auto uplo = CUBLAS_FILL_MODE_LOWER;
+  const auto diag = CUBLAS_DIAG_NON_UNIT;
+  expect_forwarded(
+      [&] { return cublasDsyr2k_v2(h, uplo, CUBLAS_OP_N, kSize, kSize, &one, a, kSize, b, kSize, &one, c, kSize); });
+  expect_forwarded([&] {
+    return cublasDtrmm_v2(h, CUBLAS_SIDE_LEFT, uplo, CUBLAS_OP_N, diag, kSize, kSize, &one, a, kSize, b, kSize, c,
+                          kSize);
+  });
+  expect_forwarded([&] {
+    return cublasZtrsm_v2(h, CUBLAS_SIDE_LEFT, uplo, CUBLAS_OP_N, diag, kSize, kSize, &complex_one,
+                          address<const cuDoubleComplex>(0xA000), kSize, address<cuDoubleComplex>(0xC000), kSize);
+  });
+  planner() = {};
 }
 
 // Where the planner would leave every product to cuBLAS the blocks alone are worth it.
@@ -381,16 +414,6 @@ TEST_F(Level3, OfThePlannerOnlyLargeOnes) {
   expect_forwarded(rank_k(4095));
   expect_emulated_beside_blocks(rank_k(4096), 1, 2);
   expect_emulated_beside_blocks(rank_k(8192), 3, 4);
-  const auto symmetric = [&](std::int64_t n) {
-    return [=, this] {
-      const double one = 1;
-      return cublasDsymm_v2_64(handle.get(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, &one,
-                               address<const double>(0xA000), n, address<const double>(0xB000), n, &one,
-                               address<double>(0xC000), n);
-    };
-  };
-  expect_forwarded(symmetric(8191));
-  expect_emulated_beside_blocks(symmetric(8192), 6, 4);
   configuration().settings.policy.scheme = Scheme::kOzaki2;
   expect_emulated_beside_blocks(rank_k(4095), 1, 2);
   expect_emulated_beside_blocks(rank_k(40), 3, 4);

@@ -24,15 +24,9 @@ T element(const Operand<T>& x, std::int64_t i, std::int64_t j) {
   return x.op == 'C' ? conjugate(*x.at(i, j)) : *x.at(i, j);
 }
 
-/// What op(A) of symm, hemm, trmm or trsm is, of whose A one triangle is read.
+/// What op(A) of trmm or trsm is, of whose A one triangle is read.
 template <class T>
 T element_of_a(const TypedCall<T>& x, std::int64_t i, std::int64_t j) {
-  const bool is_hermitian_one = is_hermitian(x.routine);
-  if (is_symmetric(x.routine)) {
-    if (i == j && is_hermitian_one) return T(real_part(x.a[i + i * x.lda]));
-    const char op = is_in_triangle(x, i, j) ? 'N' : is_hermitian_one ? 'C' : 'T';
-    return element(Operand<T>{op, x.a, x.lda}, i, j);
-  }
   if (i == j && x.diag == 'U') return T{1};
   const bool is_stored = x.op_a == 'N' ? is_in_triangle(x, i, j) : is_in_triangle(x, j, i);
   return is_stored ? element(Operand<T>{x.op_a, x.a, x.lda}, i, j) : T{};
@@ -170,7 +164,7 @@ void check(Problem<T>& problem, std::int64_t block) {
   });
   EXPECT_EQ(problem.c(), expected);
   EXPECT_EQ(blocks, num_blocks(order_of(x), block));
-  EXPECT_EQ(products, (blocks - 1) * (is_rank_2k(x.routine) || is_symmetric(x.routine) ? 2 : 1));
+  EXPECT_EQ(products, (blocks - 1) * (is_rank_2k(x.routine) ? 2 : 1));
 }
 
 /// Orders from 1 on, and blocks from one row to more than all.
@@ -200,11 +194,11 @@ void check_sizes(Shape shape) {
 
 template <class T>
 void check_options(Routine routine, const std::string& ops) {
-  const bool has_side = is_symmetric(routine) || is_triangular(routine);
+  const bool has_side = is_triangular(routine);
   for (const char side : std::string(has_side ? "LR" : "L")) {
     for (const char uplo : {'L', 'U'}) {
       for (const char op : ops) {
-        for (const char diag : std::string(is_triangular(routine) ? "NU" : "N")) {
+        for (const char diag : std::string(has_side ? "NU" : "N")) {
           Shape shape;
           shape.routine = routine;
           shape.side = side;
@@ -226,12 +220,6 @@ TEST(Halves, RankUpdates) {
   }
   for (const Routine routine : {Routine::kHerk, Routine::kHerkx, Routine::kHer2k})
     check_options<Complex>(routine, "NC");
-}
-
-TEST(Halves, SymmetricAndHermitian) {
-  check_options<double>(Routine::kSymm, "N");
-  check_options<Complex>(Routine::kSymm, "N");
-  check_options<Complex>(Routine::kHemm, "N");
 }
 
 TEST(Halves, TriangularProductsAlsoInPlace) {
@@ -275,8 +263,6 @@ TEST(Halves, ThePartsAndTheirOrder) {
   shape.op_a = 'T';
   EXPECT_EQ(parts_of(shape, 4), "trmm 3x9 at 0,0; gemm 3x9x4 at 0,0; trmm 4x9 at 3,0");
   shape.op_a = 'N';
-  shape.routine = Routine::kSymm;
-  EXPECT_EQ(parts_of(shape, 4), "symm 3x9 at 0,0; symm 4x9 at 3,0; gemm 3x9x4 at 0,0; gemm 4x9x3 at 3,0");
   shape.routine = Routine::kSyr2k;
   shape.m = shape.n = 7;
   shape.k = 5;

@@ -5,12 +5,10 @@
 
 #include <complex>
 #include <cstdint>
-#include <cstring>
-#include <limits>
-#include <random>
 #include <vector>
 
 #include "device/symmetric.hpp"
+#include "device/symmetric_matrix.hpp"
 #include "gpu/device_memory.hpp"
 #include "kizami/cuda.hpp"
 #include "kizami/cuda_triangle.hpp"
@@ -18,58 +16,9 @@
 namespace kizami::gpu_test {
 namespace {
 
-template <class T>
-[[nodiscard]] std::vector<T> drawn(std::size_t count, unsigned seed) {
-  std::mt19937_64 source(seed);
-  std::uniform_real_distribution<RealOf<T>> uniform(-1, 1);
-  std::vector<T> values(count);
-  for (T& x : values) {
-    if constexpr (kIsComplex<T>) {
-      const auto re = uniform(source);
-      x = {re, uniform(source)};
-    } else {
-      x = uniform(source);
-    }
-  }
-  return values;
-}
-
-/// A matrix in full, column-major without slack, and its triangle in memory with NaN in all other places.
-template <class T>
-struct Stored {
-  std::vector<T> full;
-  std::vector<T> memory;
-
-  Stored(std::int64_t order, std::int64_t ld, const cuda::Symmetric& as)
-      : full(drawn<T>(static_cast<std::size_t>(order * order), 1)),
-        memory(static_cast<std::size_t>(order * ld), T(std::numeric_limits<RealOf<T>>::quiet_NaN())) {
-    const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return full[static_cast<std::size_t>(i + j * order)]; };
-    for (std::int64_t j = 0; j < order; ++j) {
-      for (std::int64_t i = j; i < order; ++i) {
-        if constexpr (kIsComplex<T>) {
-          if (as.is_hermitian && i == j) at(i, i) = T(at(i, i).real(), 0);
-          at(j, i) = as.is_hermitian ? std::conj(at(i, j)) : at(i, j);
-        } else {
-          at(j, i) = at(i, j);
-        }
-      }
-    }
-    for (std::int64_t j = 0; j < order; ++j) {
-      for (std::int64_t i = 0; i < order; ++i) {
-        if (as.is_lower ? i < j : i > j) continue;
-        T& x = memory[static_cast<std::size_t>(i + j * ld)] = at(i, j);
-        if constexpr (kIsComplex<T>) {  // is not read
-          if (as.is_hermitian && i == j) x = T(x.real(), std::numeric_limits<RealOf<T>>::quiet_NaN());
-        }
-      }
-    }
-  }
-};
-
-template <class T>
-[[nodiscard]] bool are_same(const std::vector<T>& x, const std::vector<T>& y) {
-  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
-}
+using device_test::are_same;
+using device_test::drawn;
+using device_test::SymmetricMatrix;
 
 template <class T>
 class SymmetricCall : public DeviceTest {};
@@ -81,12 +30,13 @@ TYPED_TEST(SymmetricCall, IsWrittenOut) {
   for (const std::int64_t order : {1, 2, 31, 32, 33, 64, 100, 1000}) {
     for (const bool is_lower : {true, false}) {
       for (const bool is_hermitian : {false, true}) {
-        const Stored<T> stored(order, order + 3, {Side::kA, is_lower, is_hermitian});
+        const SymmetricMatrix<T> stored(order, order + 3, {Side::kA, is_lower, is_hermitian});
         const DeviceArray<T> a(stored.memory);
         const DeviceArray<T> full(static_cast<std::size_t>(order * order));
         ASSERT_TRUE(
             device::write_out<T>({a.data(), order + 3, order, is_lower, is_hermitian}, full.data(), nullptr).ok());
-        EXPECT_TRUE(are_same(full.download(), stored.full)) << order << " lower " << is_lower;
+        EXPECT_TRUE(are_same(full.download(), stored.full))
+            << order << " lower " << is_lower << " hermitian " << is_hermitian;
         EXPECT_TRUE(full.guards_are_intact());
       }
     }
@@ -107,7 +57,7 @@ TYPED_TEST(SymmetricCall, HasTheBitsOfGemm) {
           const std::int64_t order = side == Side::kA ? m : n;
           // In memory a row-major matrix is its transpose: of a Hermitian one the conjugate.
           const bool is_lower_in_memory = is_lower == (layout == Layout::kColMajor);
-          const Stored<T> stored(order, order + 5, {side, is_lower_in_memory, is_hermitian});
+          const SymmetricMatrix<T> stored(order, order + 5, {side, is_lower_in_memory, is_hermitian});
           const DeviceArray<T> a(stored.memory);
           const DeviceArray<T> all(stored.full);
           const DeviceArray<T> c(before);
