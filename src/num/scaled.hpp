@@ -168,8 +168,8 @@ namespace detail {
 /// The same for parts in FP32: in FP64, rounded once more.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline float finish_part(float x1, Scaled p1, float x2, Scaled p2, float y1, float c1,
                                                           float y2, float c2) {
-  return static_cast<float>(finish_moderate_part(x1, ldexp(p1.mantissa, p1.exponent), x2,
-                                                 ldexp(p2.mantissa, p2.exponent), y1, c1, y2, c2));
+  return static_cast<float>(
+      finish_moderate_part(x1, ldexp(p1.mantissa, p1.exponent), x2, ldexp(p2.mantissa, p2.exponent), y1, c1, y2, c2));
 }
 
 }  // namespace detail

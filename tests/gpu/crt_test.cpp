@@ -34,8 +34,11 @@ constexpr std::int64_t kPlaneStride = kColStride * kCols;
 /// alpha and beta: a product, an update, what only scales, numbers, and some at which products overflow.
 template <class T>
 [[nodiscard]] std::vector<std::pair<T, T>> factors_of() {
-  std::vector<std::pair<T, T>> factors{
-      {T(1), T(0)}, {T(-1), T(1)}, {T(-1.75), T(0)}, {T(-1.75), T(0.3)}, {T(std::numeric_limits<RealOf<T>>::max()), T(-2)}};
+  std::vector<std::pair<T, T>> factors{{T(1), T(0)},
+                                       {T(-1), T(1)},
+                                       {T(-1.75), T(0)},
+                                       {T(-1.75), T(0.3)},
+                                       {T(std::numeric_limits<RealOf<T>>::max()), T(-2)}};
   if constexpr (kIsComplex<T>) factors.push_back({T(0.5, -1.5), T(-2, 0.25)});
   return factors;
 }
@@ -44,7 +47,7 @@ template <class T>
 template <class R>
 [[nodiscard]] R drawn_of_c(std::mt19937_64& rng) {
   using Limits = std::numeric_limits<R>;
-  constexpr R kSpecial[] = {R(0),           -R(0),           Limits::min(),     Limits::denorm_min(),
+  constexpr R kSpecial[] = {R(0),          -R(0),          Limits::min(),      Limits::denorm_min(),
                             Limits::max(), -Limits::max(), Limits::infinity(), Limits::max() / 4};
   if (rng() % 8 == 0) return kSpecial[rng() % std::size(kSpecial)];
   return static_cast<R>(static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5);
@@ -123,7 +126,8 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
                 << (task.by_limbs ? "limbs"
                     : which >= 3  ? "bytes"
                                   : "numbers")
-                << ", scales of +-" << range << ", alpha " << alpha << ", beta " << beta << ", was " << before[at] << ", element " << at << ": " << found[at] << ", must be " << expected[at];
+                << ", scales of +-" << range << ", alpha " << alpha << ", beta " << beta << ", was " << before[at]
+                << ", element " << at << ": " << found[at] << ", must be " << expected[at];
           }
           ASSERT_TRUE(fresh.guards_are_intact());
         }

@@ -201,9 +201,17 @@ struct NumberEpilogue {
         return x[0][e] * unit;
       }
     };
+    // Not the conversion of std::complex, which device code makes zero.
+    const auto rounded = [](const auto& p) {
+      if constexpr (kParts == 2) {
+        return T(static_cast<RealOf<T>>(p.real()), static_cast<RealOf<T>>(p.imag()));
+      } else {
+        return static_cast<T>(p);
+      }
+    };
     if (epilogue.is_product) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) value[e] = static_cast<T>(product(e));
+      for (int e = 0; e < 4; ++e) value[e] = rounded(product(e));
       return true;
     }
     T old[4] = {};

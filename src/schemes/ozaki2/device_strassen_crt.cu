@@ -153,8 +153,7 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
       const kernels::NumberEpilogue<double, /*kIsPart=*/false> epilogue(task, row);
       const std::int64_t j_right = halves.n + j;
       if (j < task.c.cols) epilogue.write(task, j, task.col_scale[j], left);
-      if (j_right < task.c.cols)
-        epilogue.write(task, j_right, task.col_scale[j_right], right);
+      if (j_right < task.c.cols) epilogue.write(task, j_right, task.col_scale[j_right], right);
     }
   }
 }
