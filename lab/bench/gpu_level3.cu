@@ -12,12 +12,12 @@
 #include <cstdio>
 #include <functional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "device_bench.cuh"
 #include "dropin/cublas/attempt.hpp"
 #include "dropin/cublas/level3.hpp"
+#include "dropin/cublas/native.hpp"
 #include "dropin/cublas/native_level3.hpp"
 #include "harness/options.hpp"
 #include "harness/records.hpp"
@@ -51,20 +51,12 @@ __global__ void fill(R* x, std::int64_t n, int parts, double diagonal, double ph
 template <class T>
 cublasStatus_t native_symm(cublasHandle_t handle, std::int64_t n, const T* alpha, const T* a, const T* b, const T* beta,
                            T* c) {
-  const auto call = [&](auto function, auto zero) {
-    using E = decltype(zero);
-    const auto e = [](const T* x) { return reinterpret_cast<const E*>(x); };
-    return function(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, e(alpha), e(a), n, e(b), n, e(beta),
-                    reinterpret_cast<E*>(c), n);
-  };
-  if constexpr (std::is_same_v<T, float>)
-    return call(cublasSsymm_v2_64, T{});
-  else if constexpr (std::is_same_v<T, double>)
-    return call(cublasDsymm_v2_64, T{});
-  else if constexpr (std::is_same_v<T, std::complex<float>>)
-    return call(cublasCsymm_v2_64, cuComplex{});
-  else
-    return call(cublasZsymm_v2_64, cuDoubleComplex{});
+  using Function = cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, std::int64_t, std::int64_t,
+                                  const T*, const T*, std::int64_t, const T*, std::int64_t, const T*, T*, std::int64_t);
+  constexpr const char* kNames[] = {"cublasSsymm_v2_64", "cublasDsymm_v2_64", "cublasCsymm_v2_64", "cublasZsymm_v2_64"};
+  static auto* const function = reinterpret_cast<Function*>(
+      cublas::find_native(cublas::Library::kCublas, kNames[static_cast<int>(kizami::kScalarOf<T>)]));
+  return function(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, alpha, a, n, b, n, beta, c, n);
 }
 
 struct Options {
