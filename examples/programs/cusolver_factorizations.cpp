@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// LU and Cholesky factorizations by cuSOLVER, and products by cuBLAS of the same handle's stream. Prints seconds and
-// elements. To be compiled by a C++ compiler with CUDA's headers:
+// LU, Cholesky and QR factorizations by cuSOLVER, and products by cuBLAS of the same handle's stream. Prints the seconds
+// of all rounds and elements; on stderr the median of each. To be compiled by a C++ compiler with CUDA's headers:
 //   c++ -O2 -I/usr/local/cuda/include cusolver_factorizations.cpp -L/usr/local/cuda/lib64 -lcusolver -lcublas -lcudart
 // usage: cusolver_factorizations [N [ROUNDS]]
 #include <cublas_v2.h>
@@ -28,6 +28,12 @@ double* on_device(const std::vector<double>& values) {
   require(cudaMemcpy(memory, values.data(), values.size() * sizeof(double), cudaMemcpyHostToDevice), "cudaMemcpy");
   return static_cast<double*>(memory);
 }
+
+/// Seconds of the rounds of one routine.
+struct Routine {
+  const char* name;
+  std::vector<double> seconds;
+};
 
 double element(const double* address) {
   double value = 0;
@@ -60,40 +66,60 @@ int main(int argc, char** argv) {
   double* const work_on = on_device(std::vector<double>(size));
   int lu_size = 0;
   int cholesky_size = 0;
+  int qr_size = 0;
   require(cusolverDnDgetrf_bufferSize(solver, n, n, work_on, n, &lu_size), "getrf_bufferSize");
   require(cusolverDnDpotrf_bufferSize(solver, CUBLAS_FILL_MODE_LOWER, n, work_on, n, &cholesky_size),
           "potrf_bufferSize");
-  double* const work = on_device(std::vector<double>(static_cast<std::size_t>(std::max(lu_size, cholesky_size))));
+  require(cusolverDnDgeqrf_bufferSize(solver, n, n, work_on, n, &qr_size), "geqrf_bufferSize");
+  const int most = std::max({lu_size, cholesky_size, qr_size});
+  double* const work = on_device(std::vector<double>(static_cast<std::size_t>(most)));
+  double* const tau = on_device(std::vector<double>(static_cast<std::size_t>(n)));
   void* pivots = nullptr;
   void* info = nullptr;
   require(cudaMalloc(&pivots, static_cast<std::size_t>(n) * sizeof(int)), "cudaMalloc");
   require(cudaMalloc(&info, sizeof(int)), "cudaMalloc");
 
-  const auto copy = [&](const double* from) {
-    require(cudaMemcpyAsync(work_on, from, size * sizeof(double), cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
+  Routine routines[] = {{"dgemm", {}}, {"getrf", {}}, {"potrf", {}}, {"geqrf", {}}};
+  const auto timed = [&](Routine& routine, const double* from, const auto& call) {
+    if (from != nullptr) {
+      require(cudaMemcpyAsync(work_on, from, size * sizeof(double), cudaMemcpyDeviceToDevice, stream),
+              "cudaMemcpyAsync");
+    }
+    require(cudaStreamSynchronize(stream), routine.name);
+    const auto begin = std::chrono::steady_clock::now();
+    require(call(), routine.name);
+    require(cudaStreamSynchronize(stream), routine.name);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    routine.seconds.push_back(took.count());
+    return element(from == nullptr ? gram : work_on + size - 1);
   };
   double lu = 0;
   double cholesky = 0;
   const auto once = [&] {
     const double one = 1;
     const double zero = 0;
-    require(cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_T, n, n, n, &one, given, n, given, n, &zero, gram, n), "dgemm");
-    copy(given);
-    require(cusolverDnDgetrf(solver, n, n, work_on, n, work, static_cast<int*>(pivots), static_cast<int*>(info)),
-            "getrf");
-    require(cudaStreamSynchronize(stream), "getrf");
-    lu = element(work_on + size - 1);
-    copy(gram);
-    require(
-        cusolverDnDpotrf(solver, CUBLAS_FILL_MODE_LOWER, n, work_on, n, work, cholesky_size, static_cast<int*>(info)),
-        "potrf");
-    require(cudaStreamSynchronize(stream), "potrf");
-    cholesky = element(work_on + size - 1);
+    timed(routines[0], nullptr, [&] {
+      return cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_T, n, n, n, &one, given, n, given, n, &zero, gram, n);
+    });
+    lu = timed(routines[1], given, [&] {
+      return cusolverDnDgetrf(solver, n, n, work_on, n, work, static_cast<int*>(pivots), static_cast<int*>(info));
+    });
+    cholesky = timed(routines[2], gram, [&] {
+      return cusolverDnDpotrf(solver, CUBLAS_FILL_MODE_LOWER, n, work_on, n, work, cholesky_size,
+                              static_cast<int*>(info));
+    });
+    timed(routines[3], given,
+          [&] { return cusolverDnDgeqrf(solver, n, n, work_on, n, tau, work, qr_size, static_cast<int*>(info)); });
   };
   once();
-  const auto begin = std::chrono::steady_clock::now();
+  double all = 0;
+  for (Routine& routine : routines) routine.seconds.clear();
   for (int i = 0; i < rounds; ++i) once();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::printf("%g %.17g %.17g %.17g\n", took.count(), element(gram), lu, cholesky);
+  for (Routine& routine : routines) {
+    for (const double seconds : routine.seconds) all += seconds;
+    std::sort(routine.seconds.begin(), routine.seconds.end());
+    if (rounds > 0) std::fprintf(stderr, "%s %.6f s\n", routine.name, routine.seconds[routine.seconds.size() / 2]);
+  }
+  std::printf("%g %.17g %.17g %.17g\n", all, element(gram), lu, cholesky);
   return 0;
 }
