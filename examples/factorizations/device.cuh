@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The backend of recursion.hpp on a CUDA device: products by Kizami where its planner predicts them to be quicker, else by
 // cuBLAS; diagonal blocks of Cholesky by cuSOLVER, panels of LU by a kernel (panel_steps.hpp) or by cuSOLVER. Triangles of
-// 256 are solved with by their inverses, each checked by what the whole factorization is checked by: the residual of a
-// block grows with its own condition, not with that of the matrix (docs/perf/factorizations.md).
+// 256 are solved with by substitution (substitution_steps.hpp), for many right-hand sides by their inverses, which are made
+// by substitution for all blocks of a factored triangle at once and checked by what the whole factorization is checked by:
+// the residual of a block grows with its own condition, not with that of the matrix (docs/perf/factorizations.md).
 #pragma once
 
 #include <cublas_v2.h>
@@ -25,6 +26,7 @@
 #include "kizami/cuda_triangle.hpp"
 #include "panel_steps.hpp"
 #include "recursion.hpp"
+#include "substitution_steps.hpp"
 
 namespace factorizations {
 
@@ -126,10 +128,27 @@ __global__ void __launch_bounds__(256) move_rows(double* c, std::int64_t ld, std
   }
 }
 
-static __global__ void set_identity(double* a, int order) {
-  const auto i = static_cast<int>(threadIdx.x);
-  const auto j = static_cast<int>(blockIdx.x);
-  if (i < order) a[i + j * order] = i == j ? 1.0 : 0.0;
+static __device__ void substitute_on_device(const SubstitutionCall& call) {
+  __shared__ SubstitutionShared shared;
+  SubstitutionSteps thread(call, shared, static_cast<int>(threadIdx.x), blockIdx.x);
+  substitute(
+      call, blockIdx.x, [&](const auto& step) { step(thread); }, [] { __syncthreads(); });
+}
+
+/// X <- L^-1 X, a block of threads for each kSubstitutionColumns.
+static __global__ void __launch_bounds__(kSubstitutionThreads) solve_triangle(SubstitutionCall call) {
+  substitute_on_device(call);
+}
+
+/// Inverses of the blocks of `order` on the diagonal of L, which has `rows` rows, one behind the other; blocks of threads:
+/// of columns x of diagonal blocks.
+static __global__ void __launch_bounds__(kSubstitutionThreads)
+    invert_triangles(const double* l, std::int64_t ld, std::int64_t rows, std::int32_t order, bool has_unit_diagonal,
+                     double* inverses) {
+  const std::int64_t first = std::int64_t{blockIdx.y} * order;
+  const auto own = static_cast<std::int32_t>(rows - first < order ? rows - first : order);
+  if (blockIdx.x * kSubstitutionColumns >= own) return;
+  substitute_on_device({l + first * (ld + 1), ld, own, has_unit_diagonal, inverses + first * order, own, own, true});
 }
 
 /// uniform - 0.5 by a hash of the place; symmetric if `is_symmetric`; `diagonal` is added on the diagonal.
@@ -166,7 +185,7 @@ struct Phase {
 };
 
 struct DeviceOptions {
-  std::int64_t solved = 256;
+  std::int64_t solved = 256;   ///< kSubstitutionThreads at most
   bool has_own_panels = true;  ///< else cuSOLVER's
   bool is_timed = false;       ///< every operation, which makes all of them a little slower
 };
@@ -243,9 +262,12 @@ class Device {
               "potrf");
     });
   }
+  void ready(const Matrix& l) {
+    timed("solutions", [&] { invert(l, false); });
+  }
   void solve_transposed(const Matrix& l, const Matrix& b) {
     timed("solutions", [&] {
-      const Matrix inverse = inverse_of(l, CUBLAS_DIAG_NON_UNIT);
+      const Matrix inverse = inverse_of(l);
       const Matrix copy = copied(b);
       gemm(CUBLAS_OP_T, copy, inverse, b);
     });
@@ -280,17 +302,20 @@ class Device {
 
   // ---- LU ----
 
+  void ready(const Matrix& l, std::int64_t cols) {
+    if (cols < kWide) return;
+    timed("solutions", [&] { invert(l, true); });
+  }
   void solve(const Matrix& l, const Matrix& b) {
     timed("solutions", [&] {
-      constexpr std::int64_t kWide = 1024;
       if (b.cols < kWide) {
-        const double one = 1;
-        require(cublasDtrsm_64(blas(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, b.rows,
-                               b.cols, &one, l.data, l.ld, b.data, b.ld),
-                "dtrsm");
+        const auto blocks = static_cast<unsigned>((b.cols + kSubstitutionColumns - 1) / kSubstitutionColumns);
+        solve_triangle<<<blocks, kSubstitutionThreads, 0, stream()>>>(
+            {l.data, l.ld, static_cast<std::int32_t>(l.rows), true, b.data, b.ld, b.cols, false});
+        require(cudaGetLastError(), "the kernel of a substitution");
         return;
       }
-      const Matrix inverse = inverse_of(l, CUBLAS_DIAG_UNIT);
+      const Matrix inverse = inverse_of(l);
       const Matrix copy = copied(b);
       gemm(CUBLAS_OP_N, inverse, copy, b);
     });
@@ -444,20 +469,30 @@ class Device {
                            c.data, c.ld),
             "dgemm");
   }
-  /// Of a diagonal block of the matrix, made when it is first asked for.
-  [[nodiscard]] Matrix inverse_of(const Matrix& l, cublasDiagType_t diag) {
-    const std::int64_t slot = (l.data - a_.data) % a_.ld / options_.solved;
-    const Matrix inverse{inverses_.get() + slot * options_.solved * options_.solved, l.rows, l.rows, l.rows};
-    if (has_inverse_[static_cast<std::size_t>(slot)]) return inverse;
-    has_inverse_[static_cast<std::size_t>(slot)] = true;
-    set_identity<<<static_cast<unsigned>(l.rows), static_cast<unsigned>(options_.solved), 0, stream()>>>(
-        inverse.data, static_cast<int>(l.rows));
-    const double one = 1;
-    require(cublasDtrsm_64(blas(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, diag, l.rows, l.rows, &one,
-                           l.data, l.ld, inverse.data, inverse.ld),
-            "dtrsm");
-    return inverse;
+  /// Makes inverses of all diagonal blocks of a factored triangle which have none: of those that were factored last. Not
+  /// of what lies behind `l`: another queue may be at work there.
+  void invert(const Matrix& l, bool has_unit_diagonal) {
+    const std::int64_t order = options_.solved;
+    const std::int64_t first = slot_of(l);
+    std::int64_t known = 0;  // blocks before; they are made from the first on
+    while (known * order < l.rows && has_inverse_[static_cast<std::size_t>(first + known)]) ++known;
+    const std::int64_t rows = l.rows - known * order;
+    if (rows <= 0) return;
+    const auto blocks = static_cast<unsigned>((rows + order - 1) / order);
+    std::fill_n(has_inverse_.begin() + first + known, blocks, true);
+    const dim3 grid(static_cast<unsigned>((order + kSubstitutionColumns - 1) / kSubstitutionColumns), blocks);
+    invert_triangles<<<grid, kSubstitutionThreads, 0, stream()>>>(l.data + known * order * (l.ld + 1), l.ld, rows,
+                                                                  static_cast<std::int32_t>(order), has_unit_diagonal,
+                                                                  inverses_.get() + (first + known) * order * order);
+    require(cudaGetLastError(), "the kernel of inverses");
   }
+  [[nodiscard]] std::int64_t slot_of(const Matrix& l) const { return (l.data - a_.data) % a_.ld / options_.solved; }
+  /// Of a diagonal block of the matrix.
+  [[nodiscard]] Matrix inverse_of(const Matrix& l) const {
+    return {inverses_.get() + slot_of(l) * options_.solved * options_.solved, l.rows, l.rows, l.rows};
+  }
+
+  static constexpr std::int64_t kWide = 1024;  ///< right-hand sides for which a block of L gets an inverse
 
   Matrix a_;
   DeviceOptions options_;

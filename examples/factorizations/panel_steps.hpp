@@ -11,16 +11,7 @@
 
 #include <cstdint>
 
-#if defined(__CUDACC__)
-#define FACTORIZATIONS_BOTH __host__ __device__
-#else
-#define FACTORIZATIONS_BOTH
-#endif
-#if defined(__CUDA_ARCH__)
-#define FACTORIZATIONS_UNROLL _Pragma("unroll")
-#else
-#define FACTORIZATIONS_UNROLL
-#endif
+#include "host_device.hpp"
 
 namespace factorizations {
 

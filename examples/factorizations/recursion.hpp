@@ -75,7 +75,8 @@ void update_triangle(Backend& backend, const Matrix& a, const Matrix& c, const C
 }
 
 /// A = L L^T, L in the place of the lower triangle of A; the upper one is not touched.
-/// Backend: factor(a), and what the functions above want
+/// Backend: factor(a), and what the functions above want, and
+///   ready(l)  a triangle from the diagonal on is factored, and will be solved with by blocks of `solved`
 template <class Backend>
 void cholesky(Backend& backend, const Matrix& a, const CholeskyBlocks& blocks) {
   if (a.rows <= blocks.factored) return backend.factor(a);
@@ -85,6 +86,7 @@ void cholesky(Backend& backend, const Matrix& a, const CholeskyBlocks& blocks) {
   const Matrix beside = a.block(half, 0, rest, half);
   const Matrix second = a.block(half, half, rest, rest);
   cholesky(backend, first, blocks);
+  backend.ready(first);
   solve_transposed(backend, first, beside, blocks.solved);
   update_triangle(backend, beside, second, blocks);
   cholesky(backend, second, blocks);
@@ -101,6 +103,8 @@ enum class Queue : std::uint8_t { kUpdate, kPanel };
 
 /// P A = L U by columns with partial pivoting, L (unit diagonal) and U in the place of A. Backend, beside solve() and
 /// multiply():
+///   ready(l, cols)         a triangle from the diagonal on is factored, and will be solved with by blocks of
+///                          `solved`, for `cols` right-hand sides
 ///   panel(a, index)        factors columns index * panel ... of A, from their diagonal on, and notes the order of rows
 ///   move(c, first, last)   brings the rows of C, all of A's, into the order of those panels, one after the other
 ///   update(l, u, c, keeps) C -= L U; what is made of L may be kept for the next update with the same L, if `keeps`
@@ -153,7 +157,9 @@ class Lu {
     move(first, last, begin, end);
     const std::int64_t width = last - first;
     const Matrix u = a_.block(begin, first, end - begin, width);
-    solve(backend_, a_.block(begin, begin, end - begin, end - begin), u, blocks_.solved);
+    const Matrix l = a_.block(begin, begin, end - begin, end - begin);
+    backend_.ready(l, width);
+    solve(backend_, l, u, blocks_.solved);
     if (end == a_.rows) return;
     backend_.update(a_.block(end, begin, a_.rows - end, end - begin), u, a_.block(end, first, a_.rows - end, width),
                     keeps);

@@ -16,6 +16,7 @@
 
 #include "examples/factorizations/panel_steps.hpp"
 #include "examples/factorizations/recursion.hpp"
+#include "examples/factorizations/substitution_steps.hpp"
 
 namespace factorizations {
 namespace {
@@ -95,7 +96,10 @@ class Loops {
       for (std::int64_t i = j; i < a.rows; ++i) at(a, i, j) /= root;
     }
   }
+  void ready(const Matrix& l) { ready(l, 0); }
+  void ready(const Matrix& l, std::int64_t) { ready_ = l; }
   void solve_transposed(const Matrix& l, const Matrix& b) {
+    expect_ready(l);
     for (std::int64_t j = 0; j < l.rows; ++j) {
       for (std::int64_t k = 0; k < j; ++k) {
         for (std::int64_t i = 0; i < b.rows; ++i) at(b, i, j) -= at(b, i, k) * at(l, j, k);
@@ -113,6 +117,7 @@ class Loops {
   }
 
   void solve(const Matrix& l, const Matrix& b) {
+    expect_ready(l);
     if (b.cols >= kSolved) {
       EXPECT_EQ((l.data - matrix) % l.ld % kSolved, 0) << "inverses of blocks that overlap";
     }
@@ -187,6 +192,12 @@ class Loops {
     Queue other = Queue::kUpdate;
     std::size_t needed = 0;
   };
+  /// Is on the diagonal of what was said to be ready last.
+  void expect_ready(const Matrix& l) const {
+    const std::int64_t distance = l.data - ready_.data;
+    EXPECT_EQ(distance % (l.ld + 1), 0);
+    EXPECT_TRUE(distance >= 0 && distance / (l.ld + 1) + l.rows <= ready_.rows) << distance;
+  }
   [[nodiscard]] static std::size_t index(Queue queue) { return queue == Queue::kPanel ? 1 : 0; }
   void enqueue(std::function<void()> work) {
     if (is_immediate) return work();
@@ -195,6 +206,7 @@ class Loops {
   std::array<std::vector<Operation>, 2> queues_;
   std::array<std::size_t, 2> signalled_{};
   Queue queue_ = Queue::kUpdate;
+  Matrix ready_;
 };
 
 /// The largest element of |x| over n u |A|, of a difference of products of order n.
@@ -257,6 +269,7 @@ TEST(Factorizations, CholeskyHasLargeInnerSizes) {
       if (k >= 4096) large += m * n * k;
     }
     void factor(const Matrix&) {}
+    void ready(const Matrix&) {}
     void solve_transposed(const Matrix& l, const Matrix& b) {
       add(static_cast<double>(b.rows), static_cast<double>(l.rows) / 2, static_cast<double>(l.rows));
     }
@@ -272,6 +285,75 @@ TEST(Factorizations, CholeskyHasLargeInnerSizes) {
   cholesky(counts, Matrix{nullptr, n, n, n}, CholeskyBlocks{});
   EXPECT_NEAR(counts.all / (std::pow(static_cast<double>(n), 3) / 6), 1.0, 0.01);
   EXPECT_GT(counts.large / counts.all, 0.8);
+}
+
+/// Of all blocks of threads, each thread in turn.
+void substitute_by_steps(const SubstitutionCall& call) {
+  for (std::int64_t block = 0; block * kSubstitutionColumns < call.cols; ++block) {
+    SubstitutionShared shared;
+    std::vector<SubstitutionSteps> threads;
+    for (int i = 0; i < kSubstitutionThreads; ++i) threads.emplace_back(call, shared, i, block);
+    substitute(
+        call, block,
+        [&](const auto& step) {
+          for (SubstitutionSteps& thread : threads) step(thread);
+        },
+        [] {});
+  }
+}
+
+TEST(Factorizations, SubstitutionSolvesAndInverts) {
+  constexpr double kUntouched = 1e100;
+  for (const bool has_unit_diagonal : {false, true}) {
+    for (const std::int64_t rows : {1, 8, 61, 256}) {
+      const std::int64_t cols = 21;
+      SCOPED_TRACE(std::to_string(rows) + (has_unit_diagonal ? " unit" : ""));
+      Dense l = random_dense(rows, 7);
+      for (std::int64_t j = 0; j < rows; ++j) {
+        for (std::int64_t i = 0; i < j; ++i) l.at(i, j) = kUntouched;
+        for (std::int64_t i = j + 1; i < rows; ++i) l.at(i, j) /= 8;
+        l.at(j, j) = has_unit_diagonal ? kUntouched : 2 + l.at(j, j);
+      }
+      const auto of_l = [&](std::int64_t i, std::int64_t k) { return i == k && has_unit_diagonal ? 1.0 : l.at(i, k); };
+      // Column by column |L X - B| <= (2 rows + 2) u |L||X|, of substitution and of the sum here.
+      const auto expect_solved = [&](const Matrix& x, const std::function<double(std::int64_t, std::int64_t)>& b) {
+        for (std::int64_t j = 0; j < x.cols; ++j) {
+          for (std::int64_t i = 0; i < rows; ++i) {
+            double sum = 0;
+            double size = 0;
+            for (std::int64_t k = 0; k <= i; ++k) {
+              sum += of_l(i, k) * at(x, k, j);
+              size += std::abs(of_l(i, k) * at(x, k, j));
+            }
+            ASSERT_LE(std::abs(sum - b(i, j)), static_cast<double>(2 * rows + 2) * 0x1p-53 * size) << i << " " << j;
+          }
+        }
+      };
+      const std::int64_t ld = rows + 1;
+      std::vector<double> values(static_cast<std::size_t>(ld * (cols + 1)), kUntouched);
+      const Matrix x{values.data(), rows, cols, ld};
+      std::mt19937_64 source(8);
+      for (std::int64_t j = 0; j < cols; ++j) {
+        for (std::int64_t i = 0; i < rows; ++i) at(x, i, j) = std::uniform_real_distribution<double>(-1, 1)(source);
+      }
+      std::vector<double> before = values;
+      substitute_by_steps(
+          {l.values.data(), rows, static_cast<std::int32_t>(rows), has_unit_diagonal, x.data, ld, cols, false});
+      expect_solved(x, [&](std::int64_t i, std::int64_t j) { return before[static_cast<std::size_t>(i + j * ld)]; });
+      for (std::int64_t j = 0; j <= cols; ++j) {
+        ASSERT_EQ(values[static_cast<std::size_t>(rows + j * ld)], kUntouched);
+      }
+      ASSERT_EQ(values[static_cast<std::size_t>(cols * ld)], kUntouched);
+
+      Dense inverse = random_dense(rows, 9);  // what is there before does not matter
+      substitute_by_steps({l.values.data(), rows, static_cast<std::int32_t>(rows), has_unit_diagonal,
+                           inverse.values.data(), rows, rows, true});
+      expect_solved(inverse.matrix(), [](std::int64_t i, std::int64_t j) { return i == j ? 1.0 : 0.0; });
+      for (std::int64_t j = 0; j < rows; ++j) {
+        for (std::int64_t i = 0; i < j; ++i) ASSERT_EQ(inverse.at(i, j), 0.0) << i << " " << j;
+      }
+    }
+  }
 }
 
 /// P A - L U, and whether |L| <= 1. @param moves in the order in which they were made
