@@ -63,36 +63,43 @@ class Buffer {
 inline constexpr int kPanelWidth = 64;
 inline constexpr int kMovedColumns = 16;
 
-__device__ inline void wait_for_all_blocks(unsigned* arrived, unsigned wanted) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    atomicAdd(arrived, 1U);
-    while (*static_cast<volatile unsigned*>(arrived) < wanted) {
-    }
-    __threadfence();
-  }
-  __syncthreads();
-}
-
-/// @range all blocks at a time on the device; *arrived is 0 before
+/// A thread's view of its block.
 template <int W>
-__global__ void __launch_bounds__(kPanelThreads, 1) factor_panel_kernel(PanelCall<W> call, unsigned* arrived) {
+struct PanelBlock {
+  PanelSteps<W>& thread;
+
+  template <class Step>
+  __device__ void each(const Step& step) {
+    step(thread);
+  }
+  template <class Make, class Take>
+  __device__ void compare(const Make& make, const Take& take) {
+    constexpr unsigned kAll = 0xffffffff;
+    const Offer own = make(thread);
+    const auto high = static_cast<unsigned>(own.key >> 32);
+    const auto low = static_cast<unsigned>(own.key);
+    const unsigned best_high = __reduce_max_sync(kAll, high);
+    const unsigned best_low = __reduce_max_sync(kAll, high == best_high ? low : 0);
+    const bool is_best = high == best_high && low == best_low;
+    const unsigned order = __reduce_min_sync(kAll, is_best ? own.order : kAll);
+    take(thread, Offer{std::uint64_t{best_high} << 32 | best_low, order});
+  }
+  __device__ void sync() { __syncthreads(); }
+  template <class IsThere>
+  __device__ void wait(const IsThere& is_there) {
+    while (!is_there()) {
+    }
+  }
+  __device__ std::int32_t next(std::int32_t& count) { return atomicAdd(&count, 1); }
+};
+
+/// @range all blocks at a time on the device: they wait for each other
+template <int W>
+__global__ void __launch_bounds__(kPanelThreads, 1) factor_panel_kernel(PanelCall<W> call) {
   __shared__ PanelShared<W> shared;
   PanelSteps<W> thread(call, shared, static_cast<int>(threadIdx.x), static_cast<int>(blockIdx.x));
-  unsigned wanted = 0;
-  factor_panel<W>(
-      call,
-      [&](const auto& step) {
-        step(thread);
-        __syncthreads();
-      },
-      [&](const auto& step) {
-        step(thread);
-        wanted += gridDim.x;
-        wait_for_all_blocks(arrived, wanted);
-      },
-      [](std::int32_t& count) { return atomicAdd(&count, 1); });
+  PanelBlock<W> block{thread};
+  factor_panel<W>(call, block);
 }
 
 template <int W>
@@ -202,7 +209,6 @@ class Device {
         offers_(1),
         pivots_(kPanelWidth),
         info_(1),
-        arrived_(1),
         kept_memory_(static_cast<std::int64_t>(bytes_to_keep(kept_rows, kept_inner))) {
     int least = 0;
     int greatest = 0;
@@ -217,6 +223,8 @@ class Device {
       require(cudaEventCreateWithFlags(&events_[q], cudaEventDisableTiming), "event");
       temporaries_.push_back(std::make_unique<Buffer<double>>(a.rows * options.solved));
     }
+    require(cudaMemset(offers_.get(), 0, offers_.bytes().size()), "cudaMemset");
+    require(cudaDeviceSynchronize(), "the offers");
     require(cusolverDnCreate(&solver_), "cusolverDnCreate");
     policy_.reproducibility = kizami::Reproducibility::kNotGuaranteed;  // cuBLAS may answer where it is quicker
   }
@@ -347,12 +355,16 @@ class Device {
       const std::int64_t num_blocks = (a.rows + kPanelThreads - 1) / kPanelThreads;
       const auto cols = static_cast<std::int32_t>(a.cols);
       if (options_.has_own_panels && num_blocks <= std::min(num_sms_, kMostPanelBlocks)) {
-        PanelCall<kPanelWidth> call{
-            a.data,        a.ld, static_cast<std::int32_t>(a.rows), cols, static_cast<std::int32_t>(num_blocks),
-            offers_.get(), moves};
-        unsigned* arrived = arrived_.get();
-        require(cudaMemsetAsync(arrived, 0, sizeof(unsigned), stream()), "cudaMemsetAsync");
-        void* parameters[] = {&call, &arrived};
+        PanelCall<kPanelWidth> call{a.data,
+                                    a.ld,
+                                    static_cast<std::int32_t>(a.rows),
+                                    cols,
+                                    static_cast<std::int32_t>(num_blocks),
+                                    next_tag_,
+                                    offers_.get(),
+                                    moves};
+        next_tag_ += kPanelWidth;  // 2^26 panels
+        void* parameters[] = {&call};
         require(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&factor_panel_kernel<kPanelWidth>),
                                             dim3(static_cast<unsigned>(num_blocks)), dim3(kPanelThreads), parameters, 0,
                                             stream()),
@@ -501,7 +513,6 @@ class Device {
   Buffer<Moves<kPanelWidth>> moves_;
   Buffer<PanelOffers<kPanelWidth>> offers_;
   Buffer<int> pivots_, info_;
-  Buffer<unsigned> arrived_;
   Buffer<std::byte> kept_memory_;
   std::vector<std::unique_ptr<Buffer<double>>> temporaries_;
   std::unique_ptr<Buffer<double>> work_;
@@ -509,6 +520,7 @@ class Device {
   int num_sms_ = 0;
   int queue_ = 0;
   int num_kept_ = 0;
+  std::uint32_t next_tag_ = 1;
   cudaStream_t streams_[2] = {};
   cublasHandle_t blas_[2] = {};
   cudaEvent_t events_[2] = {};

@@ -2,11 +2,20 @@
 // LU of a tall panel of W columns in one kernel: what its threads do between barriers. A thread has a row in registers for
 // as long as the kernel runs, and knows its place; that a row is exchanged with another changes their places, and nothing
 // moves before the end. In step c
-//   each block offers its largest |A(row, c)| of places not yet taken, with that row;      [barrier of all blocks]
-//   all choose the largest offer, at the place first in order where several are equal: that row gets place c, the row at
-//   place c its place; rows behind get l = A(row, c) / pivot, and lose l times the row that was chosen.
+//   each block offers its largest |A(row, c)| of places not yet taken, at the place first in order where several are
+//   equal, and tells all blocks of it and of that row;
+//   all hear the offers of all blocks and choose alike: the row chosen gets place c, the row at place c its place; rows
+//   behind get l = A(row, c) / pivot, and lose l times the row that was chosen.
 // Elements of a row turn by one at each step, so that all indices of registers are constants: l comes in at the end, and
-// after W steps a row is in order again. A host that does each step for all threads of all blocks makes the same bits.
+// after W steps a row is in order again. Blocks on a host, each of which does a step for all its threads in turn, make the
+// same bits.
+//
+// There is no barrier of all blocks. What a block tells lies in words of 8 bytes, half of each a value and half a tag, the
+// number of the step; a word is read and written as one, so who finds the tag has the value, in whatever order words
+// arrive. Who waits for the words of all blocks waits for all blocks. Two sets of words take turns: a block that writes the
+// words of step c + 2 over those of step c has heard all blocks in step c + 1, and a block tells of its step c + 1 behind a
+// barrier of its own, before which its threads had what they read in step c. Tags are never used again, in no later
+// kernel either, so that words need no clearing.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +25,8 @@
 namespace factorizations {
 
 inline constexpr int kPanelThreads = 256;  ///< rows of a block
-inline constexpr int kPanelRun = 16;       ///< how many of 256 one thread compares
-inline constexpr int kMostPanelBlocks = kPanelThreads;
+inline constexpr int kPanelWarps = kPanelThreads / 32;
+inline constexpr int kMostPanelBlocks = kPanelThreads;  ///< a thread hears one
 
 /// Rows that lie elsewhere after a panel, from its first row on: the row at `from` belongs to `to`.
 template <int W>
@@ -27,22 +36,28 @@ struct Moves {
   std::int32_t to[2 * W];
 };
 
-/// In the memory of the device, for all blocks; both halves in turn, so that one barrier a step is enough.
+/// A row that might be chosen. The one with the larger key is; of equal keys that with the lesser order.
+struct Offer {
+  std::uint64_t key = 0;             ///< 1 + the bits of the absolute value; 0: there is no row
+  std::uint32_t order = 0xffffffff;  ///< place * kMostPanelBlocks + block
+};
+[[nodiscard]] FACTORIZATIONS_BOTH inline bool is_before(const Offer& a, const Offer& b) {
+  return a.key > b.key || (a.key == b.key && a.order < b.order);
+}
+
+/// In the memory of the device, for all blocks, zeros before the first panel. Of the words see above.
 template <int W>
 struct PanelOffers {
-  double size[2][kMostPanelBlocks];
-  std::int32_t place[2][kMostPanelBlocks];
-  double row[2][kMostPanelBlocks][W];
+  std::uint64_t key_high[2][kMostPanelBlocks];
+  std::uint64_t key_low[2][kMostPanelBlocks];
+  std::uint64_t order[2][kMostPanelBlocks];
+  alignas(16) std::uint64_t row[2][kMostPanelBlocks][2 * W];  ///< halves of elements, the low one first
 };
 
 template <int W>
 struct PanelShared {
-  double size[kPanelThreads];
-  std::int32_t place[kPanelThreads];
-  std::int32_t block[kPanelThreads];
-  double run_size[kPanelRun];
-  std::int32_t run_place[kPanelRun];
-  std::int32_t run_block[kPanelRun];
+  Offer of_warp[kPanelWarps];    ///< rows of the block
+  Offer of_blocks[kPanelWarps];  ///< of blocks that the warp heard
   double chosen[W];
 };
 
@@ -53,12 +68,55 @@ struct PanelCall {
   std::int32_t rows;
   std::int32_t cols;  ///< at most W
   std::int32_t num_blocks;
+  std::uint32_t first_tag;  ///< at least 1, and W more than that of the panel before
   PanelOffers<W>* offers;
   Moves<W>* moves;  ///< count is 0 before
 };
 
+namespace words {
+
+FACTORIZATIONS_BOTH inline std::uint64_t word(std::uint32_t value, std::uint32_t tag) {
+  return std::uint64_t{tag} << 32 | value;
+}
+FACTORIZATIONS_BOTH inline void tell(std::uint64_t& place, std::uint32_t value, std::uint32_t tag) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(&place), "l"(word(value, tag)) : "memory");
+#else
+  __atomic_store_n(&place, word(value, tag), __ATOMIC_RELEASE);
+#endif
+}
+/// Two words side by side.
+FACTORIZATIONS_BOTH inline void tell(std::uint64_t* places, double value, std::uint32_t tag) {
+  std::uint64_t bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  const std::uint64_t low = word(static_cast<std::uint32_t>(bits), tag);
+  const std::uint64_t high = word(static_cast<std::uint32_t>(bits >> 32), tag);
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(places), "l"(low), "l"(high) : "memory");
+#else
+  __atomic_store_n(places, low, __ATOMIC_RELEASE);
+  __atomic_store_n(places + 1, high, __ATOMIC_RELEASE);
+#endif
+}
+[[nodiscard]] FACTORIZATIONS_BOTH inline std::uint64_t heard(const std::uint64_t& place) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t found;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(found) : "l"(&place) : "memory");
+  return found;
+#else
+  return __atomic_load_n(&place, __ATOMIC_ACQUIRE);
+#endif
+}
+[[nodiscard]] FACTORIZATIONS_BOTH inline bool has_tag(std::uint64_t word, std::uint32_t tag) {
+  return static_cast<std::uint32_t>(word >> 32) == tag;
+}
+
+}  // namespace words
+
 template <int W>
 class PanelSteps {
+  static_assert(2 * W <= kPanelThreads, "a thread reads one word of the row that is chosen");
+
  public:
   FACTORIZATIONS_BOTH PanelSteps(const PanelCall<W>& call, PanelShared<W>& shared, int thread, int block)
       : call_(call),
@@ -73,56 +131,80 @@ class PanelSteps {
     for (int j = 0; j < W; ++j) row_[j] = has_row() && j < call_.cols ? call_.a[first_ + j * call_.ld] : 0.0;
   }
 
-  // ---- one step: nine pieces, with a barrier of the block behind each, and of all blocks behind publish() ----
+  // ---- one step ----
 
-  FACTORIZATIONS_BOTH void offer(int step) {
-    const double value = row_[0] < 0 ? -row_[0] : row_[0];
-    const bool is_open = has_row() && place_ >= step;
+  [[nodiscard]] FACTORIZATIONS_BOTH Offer own(int step) const {
+    if (!has_row() || place_ < step) return {};
+    constexpr std::uint64_t kInfinity = 0x7ff0000000000000;
+    std::uint64_t bits = 0;
+    __builtin_memcpy(&bits, &row_[0], sizeof bits);
+    bits &= ~(std::uint64_t{1} << 63);
     // A NaN is chosen at once, so that it is seen.
-    shared_.size[thread_] = !is_open ? -1.0 : value == value ? value : kNan;
-    shared_.place[thread_] = place_;
-    shared_.block[thread_] = block_;
+    return {(bits < kInfinity ? bits : kInfinity) + 1,
+            static_cast<std::uint32_t>(place_) * kMostPanelBlocks + static_cast<std::uint32_t>(block_)};
   }
-  FACTORIZATIONS_BOTH void compare_runs() {
-    if (thread_ >= kPanelRun) return;
-    int best = thread_ * kPanelRun;
-    FACTORIZATIONS_UNROLL
-    for (int i = 1; i < kPanelRun; ++i) {
-      const int other = thread_ * kPanelRun + i;
-      if (is_before(shared_.size[other], shared_.place[other], shared_.size[best], shared_.place[best])) best = other;
-    }
-    shared_.run_size[thread_] = shared_.size[best];
-    shared_.run_place[thread_] = shared_.place[best];
-    shared_.run_block[thread_] = shared_.block[best];
+  FACTORIZATIONS_BOTH void keep_own(const Offer& best_of_warp) {
+    if (thread_ % 32 == 0) shared_.of_warp[thread_ / 32] = best_of_warp;
   }
-  /// The thread whose row is the block's offer.
-  FACTORIZATIONS_BOTH void publish(int step) {
-    const int best = best_run();
-    const double size = shared_.run_size[best];
-    const bool is_owner = size >= 0 ? has_row() && place_ == shared_.run_place[best] : thread_ == 0;
+  [[nodiscard]] FACTORIZATIONS_BOTH Offer of_warp() const {
+    return thread_ % 32 < kPanelWarps ? shared_.of_warp[thread_ % 32] : Offer{};
+  }
+  /// The thread whose row is the block's offer tells of it, first of what all wait for.
+  FACTORIZATIONS_BOTH void publish(int step, const Offer& best_of_block) {
+    const bool is_owner = best_of_block.key > 0 ? has_row() && place_ == place_of(best_of_block) : thread_ == 0;
     if (!is_owner) return;
     PanelOffers<W>& offers = *call_.offers;
     const int half = step % 2;
-    offers.size[half][block_] = size;
-    offers.place[half][block_] = shared_.run_place[best];
+    const std::uint32_t tag = call_.first_tag + static_cast<std::uint32_t>(step);
+    words::tell(offers.key_high[half][block_], static_cast<std::uint32_t>(best_of_block.key >> 32), tag);
+    words::tell(offers.key_low[half][block_], static_cast<std::uint32_t>(best_of_block.key), tag);
+    words::tell(offers.order[half][block_], best_of_block.order, tag);
     FACTORIZATIONS_UNROLL
-    for (int j = 0; j < W; ++j) offers.row[half][block_][j] = row_[j];
+    for (int j = 0; j < W; ++j) {
+      if (j < W - step) words::tell(&offers.row[half][block_][2 * j], row_[j], tag);  // behind it are the row's own l
+    }
   }
-  FACTORIZATIONS_BOTH void read_offers(int step) {
-    const bool is_one = thread_ < call_.num_blocks;
+  /// The offer of block `thread`. @param wait wait(f) returns when f() is true
+  template <class Wait>
+  [[nodiscard]] FACTORIZATIONS_BOTH Offer of_block(int step, const Wait& wait) const {
+    if (thread_ >= call_.num_blocks) return {};
+    const PanelOffers<W>& offers = *call_.offers;
     const int half = step % 2;
-    shared_.size[thread_] = is_one ? fresh(call_.offers->size[half][thread_]) : -1.0;
-    shared_.place[thread_] = is_one ? fresh(call_.offers->place[half][thread_]) : 0;
-    shared_.block[thread_] = thread_;
+    const std::uint32_t tag = call_.first_tag + static_cast<std::uint32_t>(step);
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+    std::uint64_t order = 0;
+    wait([&] {
+      high = words::heard(offers.key_high[half][thread_]);
+      low = words::heard(offers.key_low[half][thread_]);
+      order = words::heard(offers.order[half][thread_]);
+      return words::has_tag(high, tag) && words::has_tag(low, tag) && words::has_tag(order, tag);
+    });
+    return {high << 32 | static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(order)};
   }
-  FACTORIZATIONS_BOTH void read_chosen(int step) {
-    if (thread_ >= W) return;
-    // Behind its last column come the row's own l.
-    const double value = fresh(call_.offers->row[step % 2][shared_.run_block[best_run()]][thread_]);
-    shared_.chosen[thread_] = thread_ < W - step ? value : 0.0;
+  FACTORIZATIONS_BOTH void keep_heard(const Offer& best_of_warp) {
+    if (thread_ % 32 == 0) shared_.of_blocks[thread_ / 32] = best_of_warp;
+  }
+  [[nodiscard]] FACTORIZATIONS_BOTH Offer of_blocks() const {
+    return thread_ % 32 < kPanelWarps ? shared_.of_blocks[thread_ % 32] : Offer{};
+  }
+  FACTORIZATIONS_BOTH void choose(const Offer& best) { chosen_ = best.order; }
+  template <class Wait>
+  FACTORIZATIONS_BOTH void read_chosen(int step, const Wait& wait) {
+    if (thread_ >= 2 * W) return;
+    std::uint64_t word = 0;
+    if (thread_ / 2 < W - step) {
+      const std::uint64_t& place = call_.offers->row[step % 2][chosen_ % kMostPanelBlocks][thread_];
+      wait([&] {
+        word = words::heard(place);
+        return words::has_tag(word, call_.first_tag + static_cast<std::uint32_t>(step));
+      });
+    }
+    const auto value = static_cast<std::uint32_t>(word);
+    __builtin_memcpy(reinterpret_cast<unsigned char*>(shared_.chosen) + thread_ * 4, &value, sizeof value);
   }
   FACTORIZATIONS_BOTH void eliminate(int step) {
-    const int chosen_place = shared_.run_place[best_run()];
+    const std::int32_t chosen_place = place_of({1, chosen_});
     if (place_ == chosen_place) {
       place_ = step;
     } else if (place_ == step) {
@@ -160,25 +242,9 @@ class PanelSteps {
   }
 
  private:
-  static constexpr double kNan = __builtin_huge_val();  // larger than all
-
   [[nodiscard]] FACTORIZATIONS_BOTH bool has_row() const { return first_ < call_.rows; }
-  [[nodiscard]] static FACTORIZATIONS_BOTH bool is_before(double size, int place, double other, int other_place) {
-    return size > other || (size == other && place < other_place);
-  }
-  [[nodiscard]] FACTORIZATIONS_BOTH int best_run() const {
-    int best = 0;
-    FACTORIZATIONS_UNROLL
-    for (int i = 1; i < kPanelRun; ++i) {
-      if (is_before(shared_.run_size[i], shared_.run_place[i], shared_.run_size[best], shared_.run_place[best]))
-        best = i;
-    }
-    return best;
-  }
-  /// As other blocks have just written it.
-  template <class T>
-  [[nodiscard]] static FACTORIZATIONS_BOTH T fresh(const T& value) {
-    return *const_cast<const volatile T*>(&value);
+  [[nodiscard]] static FACTORIZATIONS_BOTH std::int32_t place_of(const Offer& offer) {
+    return static_cast<std::int32_t>(offer.order / kMostPanelBlocks);
   }
 
   const PanelCall<W>& call_;
@@ -187,26 +253,37 @@ class PanelSteps {
   int block_;
   std::int32_t first_;
   std::int32_t place_;
+  std::uint32_t chosen_ = 0;  ///< order of the offer that was chosen last
   double row_[W];
 };
 
-/// All steps: each(f) does f(thread) for all threads of all blocks, with a barrier of each block behind it; all(f)
-/// likewise with a barrier of all blocks.
-template <int W, class Each, class All, class Next>
-FACTORIZATIONS_BOTH void factor_panel(const PanelCall<W>& call, const Each& each, const All& all, const Next& next) {
-  each([](auto& thread) { thread.load(); });
+/// All steps of one block. Block:
+///   each(f)                 f(thread) for all threads
+///   compare(offer, take)    take(thread, best) for all threads, `best` of offer(thread) of the threads of its warp
+///   sync()                  waits for all threads of the block
+///   wait(f), next(counter)  see above
+template <int W, class Block>
+FACTORIZATIONS_BOTH void factor_panel(const PanelCall<W>& call, Block& block) {
+  const auto wait = [&](const auto& is_there) { block.wait(is_there); };
+  block.each([](auto& thread) { thread.load(); });
   const int num_steps = call.cols < call.rows ? call.cols : call.rows;
   for (int step = 0; step < num_steps; ++step) {
-    each([&](auto& thread) { thread.offer(step); });
-    each([](auto& thread) { thread.compare_runs(); });
-    all([&](auto& thread) { thread.publish(step); });
-    each([&](auto& thread) { thread.read_offers(step); });
-    each([](auto& thread) { thread.compare_runs(); });
-    each([&](auto& thread) { thread.read_chosen(step); });
-    each([&](auto& thread) { thread.eliminate(step); });
+    block.compare([&](auto& thread) { return thread.own(step); },
+                  [](auto& thread, const Offer& best) { thread.keep_own(best); });
+    block.sync();
+    block.compare([](auto& thread) { return thread.of_warp(); },
+                  [&](auto& thread, const Offer& best) { thread.publish(step, best); });
+    block.compare([&](auto& thread) { return thread.of_block(step, wait); },
+                  [](auto& thread, const Offer& best) { thread.keep_heard(best); });
+    block.sync();
+    block.compare([](auto& thread) { return thread.of_blocks(); },
+                  [](auto& thread, const Offer& best) { thread.choose(best); });
+    block.each([&](auto& thread) { thread.read_chosen(step, wait); });
+    block.sync();
+    block.each([&](auto& thread) { thread.eliminate(step); });
   }
-  for (int step = num_steps; step < W; ++step) each([](auto& thread) { thread.turn(); });
-  each([&](auto& thread) { thread.store(next); });
+  for (int step = num_steps; step < W; ++step) block.each([](auto& thread) { thread.turn(); });
+  block.each([&](auto& thread) { thread.store([&](std::int32_t& count) { return block.next(count); }); });
 }
 
 /// The same of a panel that is factored in another way: pivots as LAPACK has them, row c was exchanged with row

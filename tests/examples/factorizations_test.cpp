@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,24 +53,67 @@ void add_product(double alpha, const Matrix& a, const Matrix& b, bool is_transpo
 constexpr int kWidth = 8;  // of a panel
 constexpr std::int64_t kSolved = 16;
 
-/// The panel by the steps of the kernel, all threads of all blocks in turn.
-Moves<kWidth> factor_by_steps(const Matrix& a) {
-  const auto num_blocks = static_cast<int>((a.rows + kPanelThreads - 1) / kPanelThreads);
-  auto offers = std::make_unique<PanelOffers<kWidth>>();
-  std::vector<PanelShared<kWidth>> shared(static_cast<std::size_t>(num_blocks));
-  Moves<kWidth> moves{};
-  const PanelCall<kWidth> call{
-      a.data,       a.ld,  static_cast<std::int32_t>(a.rows), static_cast<std::int32_t>(a.cols), num_blocks,
-      offers.get(), &moves};
-  std::vector<PanelSteps<kWidth>> threads;
-  for (int block = 0; block < num_blocks; ++block) {
-    for (int i = 0; i < kPanelThreads; ++i)
-      threads.emplace_back(call, shared[static_cast<std::size_t>(block)], i, block);
+/// A block of the kernel: all its threads in turn.
+class PanelBlock {
+ public:
+  PanelBlock(const PanelCall<kWidth>& call, int block) : call_(call) {
+    for (int i = 0; i < kPanelThreads; ++i) threads_.emplace_back(call_, shared_, i, block);
   }
-  const auto each = [&](const auto& step) {
-    for (PanelSteps<kWidth>& thread : threads) step(thread);
-  };
-  factor_panel<kWidth>(call, each, each, [](std::int32_t& count) { return count++; });
+  void run() { factor_panel<kWidth>(call_, *this); }
+
+  template <class Step>
+  void each(const Step& step) {
+    for (PanelSteps<kWidth>& thread : threads_) step(thread);
+  }
+  template <class Make, class Take>
+  void compare(const Make& make, const Take& take) {
+    for (std::size_t first = 0; first < threads_.size(); first += 32) {
+      Offer best = make(threads_[first]);
+      for (std::size_t i = first + 1; i < first + 32; ++i) {
+        const Offer offer = make(threads_[i]);
+        if (is_before(offer, best)) best = offer;
+      }
+      for (std::size_t i = first; i < first + 32; ++i) take(threads_[i], best);
+    }
+  }
+  void sync() {}
+  template <class IsThere>
+  void wait(const IsThere& is_there) {
+    while (!is_there()) std::this_thread::yield();
+  }
+  std::int32_t next(std::int32_t& count) { return __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED); }
+
+ private:
+  PanelCall<kWidth> call_;
+  PanelShared<kWidth> shared_;
+  std::vector<PanelSteps<kWidth>> threads_;
+};
+
+/// What the panels of a test tell, one after another.
+struct PanelMemory {
+  PanelOffers<kWidth> offers{};
+  std::uint32_t next_tag = 1;
+};
+
+/// The panel by the steps of the kernel, its blocks at the same time, as fast as each may go.
+Moves<kWidth> factor_by_steps(const Matrix& a) {
+  static const auto memory = std::make_unique<PanelMemory>();
+  const auto num_blocks = static_cast<int>((a.rows + kPanelThreads - 1) / kPanelThreads);
+  Moves<kWidth> moves{};
+  const PanelCall<kWidth> call{a.data,
+                               a.ld,
+                               static_cast<std::int32_t>(a.rows),
+                               static_cast<std::int32_t>(a.cols),
+                               num_blocks,
+                               memory->next_tag,
+                               &memory->offers,
+                               &moves};
+  memory->next_tag += kWidth;
+  std::vector<std::thread> others;
+  for (int block = 1; block < num_blocks; ++block)
+    others.emplace_back([&call, block] { PanelBlock(call, block).run(); });
+  PanelBlock(call, 0).run();
+  for (std::thread& other : others) other.join();
   return moves;
 }
 
