@@ -24,6 +24,7 @@
 
 #include "kizami/cuda.hpp"
 #include "kizami/cuda_triangle.hpp"
+#include "moves.hpp"
 #include "panel_steps.hpp"
 #include "recursion.hpp"
 #include "substitution_steps.hpp"
@@ -61,7 +62,9 @@ class Buffer {
 // ---- kernels ----
 
 inline constexpr int kPanelWidth = 64;
-inline constexpr int kMovedColumns = 16;
+inline constexpr int kMovedPanels = 64;    ///< whose moves are composed
+inline constexpr int kMoveThreads = 1024;  ///< a block of them moves kMovedPanels * kPanelWidth rows at most
+inline constexpr int kMovedByThread = kMovedPanels * kPanelWidth / kMoveThreads;
 
 /// A thread's view of its block.
 template <int W>
@@ -90,7 +93,6 @@ struct PanelBlock {
     while (!is_there()) {
     }
   }
-  __device__ std::int32_t next(std::int32_t& count) { return atomicAdd(&count, 1); }
 };
 
 /// @range all blocks at a time on the device: they wait for each other
@@ -103,35 +105,55 @@ __global__ void __launch_bounds__(kPanelThreads, 1) factor_panel_kernel(PanelCal
 }
 
 template <int W>
-__global__ void moves_of_pivots(const int* pivots, std::int32_t cols, Moves<W>* moves) {
-  moves_of(pivots, cols, *moves);
+__global__ void moves_of_pivots(const int* pivots, std::int32_t rows, std::int32_t cols, Moves<W>* moves) {
+  moves_of(pivots, rows, cols, *moves);
 }
 
-/// Panels [first, last) bring the rows of their columns' places, a block of threads for each kMovedColumns.
+static __global__ void set_row_numbers(std::int32_t* row_at, std::int64_t rows) {
+  const std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x;
+  if (i < rows) row_at[i] = static_cast<std::int32_t>(i);
+}
+
+/// One block of threads.
 template <int W>
-__global__ void __launch_bounds__(256) move_rows(double* c, std::int64_t ld, std::int64_t cols, const Moves<W>* moves,
-                                                 std::int64_t first, std::int64_t last, std::int64_t width) {
-  constexpr int kOwn = 2 * W * kMovedColumns / 256;
-  const std::int64_t column = blockIdx.x * std::int64_t{kMovedColumns};
-  for (std::int64_t p = first; p < last; ++p) {
-    const Moves<W>& here = moves[p];
-    double held[kOwn];
-    std::int64_t to[kOwn];
+__global__ void compose_moves(ComposeCall<W> call) {
+  ComposeSteps<W> thread(call, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
+  compose<W>(
+      call, [&](const auto& step) { step(thread); }, [] { __syncthreads(); },
+      [](std::int32_t& x, std::int32_t y) { return atomicExch(&x, y); });
+}
+
+/// All elements of a column that move are read before one is written, those of as many columns as fit in the registers of
+/// a block of threads. Neighbours in a list are neighbours in the matrix on one of their two ways.
+static __global__ void __launch_bounds__(kMoveThreads)
+    move_rows(double* c, std::int64_t ld, std::int64_t cols, MovedRows moved) {
+  const int num_columns = kMoveThreads * kMovedByThread / moved.count;
+  const std::int64_t first_column = std::int64_t{blockIdx.x} * num_columns;
+  double comes[kMovedByThread];
+  double goes[kMovedByThread];
+  double* place[kMovedByThread];  // null: none
+  std::int32_t distance[kMovedByThread];
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      const int at = static_cast<int>(threadIdx.x) + i * 256;
-      const int move = at % (2 * W);
-      const std::int64_t j = column + at / (2 * W);
-      const bool is_one = move < here.count && j < cols;
-      to[i] = is_one ? p * width + here.to[move] + j * ld : -1;
-      held[i] = is_one ? c[p * width + here.from[move] + j * ld] : 0;
-    }
-    __syncthreads();
+  for (int i = 0; i < kMovedByThread; ++i) {
+    const int at = static_cast<int>(threadIdx.x) + i * kMoveThreads;
+    const int j = at / moved.count;
+    const int row = at % moved.count;
+    place[i] = nullptr;
+    distance[i] = 0;
+    if (j >= num_columns || first_column + j >= cols) continue;
+    double* const column = c + moved.first_row + (first_column + j) * ld;
+    const std::int32_t to = moved.to[row];
+    place[i] = column + row;
+    distance[i] = to < 0 ? 0 : to - row;
+    comes[i] = column[moved.from[row]];
+    if (distance[i] != 0) goes[i] = *place[i];
+  }
+  __syncthreads();
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      if (to[i] >= 0) c[to[i]] = held[i];
-    }
-    __syncthreads();
+  for (int i = 0; i < kMovedByThread; ++i) {
+    if (place[i] == nullptr) continue;
+    if (distance[i] != 0) place[i][distance[i]] = goes[i];
+    *place[i] = comes[i];
   }
 }
 
@@ -222,9 +244,10 @@ class Device {
       require(cublasSetStream(blas_[q], streams_[q]), "cublasSetStream");
       require(cudaEventCreateWithFlags(&events_[q], cudaEventDisableTiming), "event");
       temporaries_.push_back(std::make_unique<Buffer<double>>(a.rows * options.solved));
+      composed_.push_back(std::make_unique<Composed>(a.rows));
     }
     require(cudaMemset(offers_.get(), 0, offers_.bytes().size()), "cudaMemset");
-    require(cudaDeviceSynchronize(), "the offers");
+    require(cudaDeviceSynchronize(), "what panels begin with");
     require(cusolverDnCreate(&solver_), "cusolverDnCreate");
     policy_.reproducibility = kizami::Reproducibility::kNotGuaranteed;  // cuBLAS may answer where it is quicker
   }
@@ -243,9 +266,9 @@ class Device {
   /// Before each factorization. @return the stream that it begins and ends in
   cudaStream_t begin() {
     std::fill(has_inverse_.begin(), has_inverse_.end(), false);
+    for (const std::unique_ptr<Composed>& composed : composed_) composed->first = -1;
     kept_of_ = nullptr;
     use(Queue::kUpdate);
-    require(cudaMemsetAsync(moves_.get(), 0, moves_.bytes().size(), stream()), "cudaMemsetAsync");
     signal(Queue::kUpdate);
     use(Queue::kPanel);
     await(Queue::kUpdate);
@@ -377,16 +400,19 @@ class Device {
       require(cusolverDnSetStream(solver_, stream()), "cusolverDnSetStream");
       require(cusolverDnDgetrf_bufferSize(solver_, rows, cols, a.data, ld, &size), "getrf_bufferSize");
       require(cusolverDnDgetrf(solver_, rows, cols, a.data, ld, work(size), pivots_.get(), info_.get()), "getrf");
-      moves_of_pivots<<<1, 1, 0, stream()>>>(pivots_.get(), std::min(cols, rows), moves);
+      moves_of_pivots<<<1, 1, 0, stream()>>>(pivots_.get(), rows, std::min(cols, rows), moves);
     });
   }
   void move(const Matrix& c, std::int64_t first, std::int64_t last) {
     if (c.cols == 0) return;
     timed("rows", [&] {
-      const auto blocks = static_cast<unsigned>((c.cols + kMovedColumns - 1) / kMovedColumns);
-      move_rows<kPanelWidth>
-          <<<blocks, 256, 0, stream()>>>(c.data, c.ld, c.cols, moves_.get(), first, last, kPanelWidth);
-      require(cudaGetLastError(), "the kernel that moves rows");
+      for (std::int64_t begin = first; begin < last; begin += kMovedPanels) {
+        const MovedRows moved = moved_by(begin, std::min(begin + kMovedPanels, last));
+        const std::int64_t columns = kMoveThreads * kMovedByThread / moved.count;
+        move_rows<<<static_cast<unsigned>((c.cols + columns - 1) / columns), kMoveThreads, 0, stream()>>>(
+            c.data, c.ld, c.cols, moved);
+        require(cudaGetLastError(), "the kernel that moves rows");
+      }
     });
   }
   void use(Queue queue) { queue_ = queue == Queue::kPanel ? 1 : 0; }
@@ -456,6 +482,28 @@ class Device {
     prepared_ = made.value();
     ++num_kept_;
   }
+  /// @range last - first <= kMovedPanels
+  [[nodiscard]] MovedRows moved_by(std::int64_t first, std::int64_t last) {
+    Composed& composed = *composed_[static_cast<std::size_t>(queue_)];
+    ComposeCall<kPanelWidth> call{moves_.get(),
+                                  static_cast<std::int32_t>(first),
+                                  static_cast<std::int32_t>(last),
+                                  static_cast<std::int32_t>(a_.rows),
+                                  composed.row_at.get(),
+                                  composed.lists.get(),
+                                  composed.lists.get() + kMovedPanels * kPanelWidth};
+    if (last - first == 1) {
+      const Moves<kPanelWidth>* const moves = moves_.get() + first;  // not read here
+      return {call.first_row(), call.count(), moves->from, moves->to};
+    }
+    if (composed.first != first || composed.last != last) {  // else made for other columns
+      composed.first = first;
+      composed.last = last;
+      compose_moves<<<1, 256, 0, stream()>>>(call);
+      require(cudaGetLastError(), "the kernel that composes moves");
+    }
+    return {call.first_row(), call.count(), call.from, call.to};
+  }
   /// Scratch of cuSOLVER, which one queue at a time uses.
   double* work(int size) {
     if (size > work_size_) {
@@ -506,6 +554,15 @@ class Device {
 
   static constexpr std::int64_t kWide = 1024;  ///< right-hand sides for which a block of L gets an inverse
 
+  /// The moves of panels [first, last), in a queue.
+  struct Composed {
+    explicit Composed(std::int64_t rows) : row_at(rows), lists(2 * kMovedPanels * kPanelWidth) {
+      set_row_numbers<<<static_cast<unsigned>((rows + 255) / 256), 256>>>(row_at.get(), rows);
+    }
+    Buffer<std::int32_t> row_at, lists;
+    std::int64_t first = -1, last = -1;
+  };
+
   Matrix a_;
   DeviceOptions options_;
   Buffer<double> inverses_;
@@ -515,6 +572,7 @@ class Device {
   Buffer<int> pivots_, info_;
   Buffer<std::byte> kept_memory_;
   std::vector<std::unique_ptr<Buffer<double>>> temporaries_;
+  std::vector<std::unique_ptr<Composed>> composed_;
   std::unique_ptr<Buffer<double>> work_;
   int work_size_ = 0;
   int num_sms_ = 0;

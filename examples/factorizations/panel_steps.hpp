@@ -21,20 +21,13 @@
 #include <cstdint>
 
 #include "host_device.hpp"
+#include "moves.hpp"
 
 namespace factorizations {
 
 inline constexpr int kPanelThreads = 256;  ///< rows of a block
 inline constexpr int kPanelWarps = kPanelThreads / 32;
 inline constexpr int kMostPanelBlocks = kPanelThreads;  ///< a thread hears one
-
-/// Rows that lie elsewhere after a panel, from its first row on: the row at `from` belongs to `to`.
-template <int W>
-struct Moves {
-  std::int32_t count;
-  std::int32_t from[2 * W];
-  std::int32_t to[2 * W];
-};
 
 /// A row that might be chosen. The one with the larger key is; of equal keys that with the lesser order.
 struct Offer {
@@ -70,7 +63,7 @@ struct PanelCall {
   std::int32_t num_blocks;
   std::uint32_t first_tag;  ///< at least 1, and W more than that of the panel before
   PanelOffers<W>* offers;
-  Moves<W>* moves;  ///< count is 0 before
+  Moves<W>* moves;
 };
 
 namespace words {
@@ -164,7 +157,7 @@ class PanelSteps {
       if (j < W - step) words::tell(&offers.row[half][block_][2 * j], row_[j], tag);  // behind it are the row's own l
     }
   }
-  /// The offer of block `thread`. @param wait wait(f) returns when f() is true
+  /// The offer of block `thread`.
   template <class Wait>
   [[nodiscard]] FACTORIZATIONS_BOTH Offer of_block(int step, const Wait& wait) const {
     if (thread_ >= call_.num_blocks) return {};
@@ -227,18 +220,14 @@ class PanelSteps {
     row_[W - 1] = first;
   }
 
-  /// @param next next(counter): what it held, one more now, for all threads
-  template <class Next>
-  FACTORIZATIONS_BOTH void store(const Next& next) {
+  FACTORIZATIONS_BOTH void store() {
     if (!has_row()) return;
     FACTORIZATIONS_UNROLL
     for (int j = 0; j < W; ++j) {
       if (j < call_.cols) call_.a[place_ + j * call_.ld] = row_[j];
     }
-    if (place_ == first_) return;
-    const std::int32_t at = next(call_.moves->count);
-    call_.moves->from[at] = first_;
-    call_.moves->to[at] = place_;
+    if (place_ < W) call_.moves->from[place_] = first_;
+    if (first_ < W) call_.moves->to[first_] = place_ < W ? -1 : place_;
   }
 
  private:
@@ -261,7 +250,7 @@ class PanelSteps {
 ///   each(f)                 f(thread) for all threads
 ///   compare(offer, take)    take(thread, best) for all threads, `best` of offer(thread) of the threads of its warp
 ///   sync()                  waits for all threads of the block
-///   wait(f), next(counter)  see above
+///   wait(f)                 returns when f() is true
 template <int W, class Block>
 FACTORIZATIONS_BOTH void factor_panel(const PanelCall<W>& call, Block& block) {
   const auto wait = [&](const auto& is_there) { block.wait(is_there); };
@@ -283,31 +272,7 @@ FACTORIZATIONS_BOTH void factor_panel(const PanelCall<W>& call, Block& block) {
     block.each([&](auto& thread) { thread.eliminate(step); });
   }
   for (int step = num_steps; step < W; ++step) block.each([](auto& thread) { thread.turn(); });
-  block.each([&](auto& thread) { thread.store([&](std::int32_t& count) { return block.next(count); }); });
-}
-
-/// The same of a panel that is factored in another way: pivots as LAPACK has them, row c was exchanged with row
-/// pivots[c] - 1 for c = 0, 1, ... cols - 1.
-template <int W>
-FACTORIZATIONS_BOTH void moves_of(const int* pivots, std::int32_t cols, Moves<W>& moves) {
-  std::int32_t count = 0;
-  for (std::int32_t c = 0; c < cols; ++c) {  // places whose row is another one, and that row
-    const std::int32_t places[2] = {c, pivots[c] - 1};
-    if (places[0] == places[1]) continue;
-    std::int32_t at[2];
-    for (int i = 0; i < 2; ++i) {
-      at[i] = 0;
-      while (at[i] < count && moves.to[at[i]] != places[i]) ++at[i];
-      if (at[i] < count) continue;
-      moves.to[count] = places[i];
-      moves.from[count] = places[i];
-      ++count;
-    }
-    const std::int32_t row = moves.from[at[0]];
-    moves.from[at[0]] = moves.from[at[1]];
-    moves.from[at[1]] = row;
-  }
-  moves.count = count;
+  block.each([](auto& thread) { thread.store(); });
 }
 
 }  // namespace factorizations

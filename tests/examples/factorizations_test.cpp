@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "examples/factorizations/moves.hpp"
 #include "examples/factorizations/panel_steps.hpp"
 #include "examples/factorizations/recursion.hpp"
 #include "examples/factorizations/substitution_steps.hpp"
@@ -81,7 +83,6 @@ class PanelBlock {
   void wait(const IsThere& is_there) {
     while (!is_there()) std::this_thread::yield();
   }
-  std::int32_t next(std::int32_t& count) { return __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED); }
 
  private:
   PanelCall<kWidth> call_;
@@ -117,14 +118,35 @@ Moves<kWidth> factor_by_steps(const Matrix& a) {
   return moves;
 }
 
-void move_rows(const Matrix& c, const Moves<kWidth>& moves, std::int64_t first_row) {
+void move_rows(const Matrix& c, const MovedRows& moved) {
+  const auto count = static_cast<std::size_t>(moved.count);
   for (std::int64_t j = 0; j < c.cols; ++j) {
-    std::array<double, 2 * kWidth> held{};
-    for (std::int32_t i = 0; i < moves.count; ++i)
-      held[static_cast<std::size_t>(i)] = at(c, first_row + moves.from[i], j);
-    for (std::int32_t i = 0; i < moves.count; ++i)
-      at(c, first_row + moves.to[i], j) = held[static_cast<std::size_t>(i)];
+    double* const column = &at(c, moved.first_row, j);
+    const std::vector<double> leaves(column, column + count);
+    std::vector<double> comes(count);
+    for (std::size_t i = 0; i < count; ++i) comes[i] = column[moved.from[i]];
+    for (std::size_t i = 0; i < count; ++i) {
+      column[i] = comes[i];
+      if (moved.to[i] >= 0) column[moved.to[i]] = leaves[i];
+    }
   }
+}
+void move_rows(const Matrix& c, const Moves<kWidth>& moves, std::int64_t first_row) {
+  const std::int64_t count = std::min<std::int64_t>(kWidth, c.rows - first_row);
+  move_rows(c, {first_row, static_cast<std::int32_t>(count), moves.from, moves.to});
+}
+
+/// compose() by all threads of a block in turn.
+void compose_by_steps(const ComposeCall<kWidth>& call) {
+  constexpr int kThreads = 12;
+  std::vector<ComposeSteps<kWidth>> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(call, i, kThreads);
+  compose<kWidth>(
+      call,
+      [&](const auto& step) {
+        for (ComposeSteps<kWidth>& thread : threads) step(thread);
+      },
+      [] {}, [](std::int32_t& x, std::int32_t y) { return std::exchange(x, y); });
 }
 
 /// Holds operations back until run(), which takes them from either queue as `seed` says.
@@ -481,13 +503,68 @@ TEST(Factorizations, PanelsHaveTheBitsAndThePivotsOfTheBook) {
                 << i << " " << j;
         }
         Moves<kWidth> by_pivots{};
-        moves_of(pivots.data(), static_cast<std::int32_t>(pivots.size()), by_pivots);
+        moves_of(pivots.data(), static_cast<std::int32_t>(rows), static_cast<std::int32_t>(pivots.size()), by_pivots);
+        for (std::int64_t i = 0; i < std::min<std::int64_t>(kWidth, rows); ++i) {
+          EXPECT_EQ(moves.from[i], by_pivots.from[i]) << i;
+          EXPECT_EQ(moves.to[i], by_pivots.to[i]) << i;
+        }
         std::vector<double> one = before;
         std::vector<double> other = before;
         move_rows({one.data(), rows, cols, ld}, moves, 0);
-        move_rows({other.data(), rows, cols, ld}, by_pivots, 0);
+        for (std::size_t c = 0; c < pivots.size(); ++c) {
+          for (std::int64_t j = 0; j < cols; ++j)
+            std::swap(at({other.data(), rows, cols, ld}, static_cast<std::int64_t>(c), j),
+                      at({other.data(), rows, cols, ld}, pivots[c] - 1, j));
+        }
         EXPECT_EQ(one, other);
       }
+    }
+  }
+}
+
+TEST(Factorizations, ComposedMovesAreThoseOfPanelsAfterOneAnother) {
+  std::mt19937_64 source(10);
+  for (const std::int64_t rows : {5, 8, 29, 64, 300}) {
+    const std::int64_t num_panels = (rows + kWidth - 1) / kWidth;
+    std::vector<std::int32_t> row_at(static_cast<std::size_t>(rows));
+    std::iota(row_at.begin(), row_at.end(), 0);
+    const std::vector<std::int32_t> in_order = row_at;
+    for (int round = 0; round < 20; ++round) {
+      std::vector<Moves<kWidth>> moves(static_cast<std::size_t>(num_panels));
+      for (std::int64_t p = 0; p < num_panels; ++p) {
+        const std::int64_t here = rows - p * kWidth;
+        std::vector<int> pivots;
+        for (std::int64_t c = 0; c < std::min<std::int64_t>(kWidth, here); ++c) {
+          // From all rows, from few, so that the same places are exchanged by several panels, or none at all.
+          const std::int64_t first = round % 3 == 1 ? std::max(c, here - 4) : c;
+          const auto choice = static_cast<std::int64_t>(source() % static_cast<std::uint64_t>(here - first));
+          pivots.push_back(static_cast<int>(round % 7 == 6 ? c : first + choice) + 1);
+        }
+        moves_of(pivots.data(), static_cast<std::int32_t>(here), static_cast<std::int32_t>(pivots.size()),
+                 moves[static_cast<std::size_t>(p)]);
+      }
+      const auto first = static_cast<std::int64_t>(source() % static_cast<std::uint64_t>(num_panels));
+      const std::int64_t last =
+          first + 1 + static_cast<std::int64_t>(source() % static_cast<std::uint64_t>(num_panels - first));
+      SCOPED_TRACE(std::to_string(rows) + ": panels " + std::to_string(first) + " to " + std::to_string(last));
+      const auto size = static_cast<std::size_t>((last - first) * kWidth);
+      std::vector<std::int32_t> from(size);
+      std::vector<std::int32_t> to(size);
+      const ComposeCall<kWidth> call{moves.data(),
+                                     static_cast<std::int32_t>(first),
+                                     static_cast<std::int32_t>(last),
+                                     static_cast<std::int32_t>(rows),
+                                     row_at.data(),
+                                     from.data(),
+                                     to.data()};
+      compose_by_steps(call);
+      EXPECT_EQ(row_at, in_order) << "the next composition would begin with other rows";
+      std::vector<double> one(in_order.begin(), in_order.end());
+      std::vector<double> other = one;
+      const Matrix by_panels{one.data(), rows, 1, rows};
+      for (std::int64_t p = first; p < last; ++p) move_rows(by_panels, moves[static_cast<std::size_t>(p)], p * kWidth);
+      move_rows({other.data(), rows, 1, rows}, {call.first_row(), call.count(), from.data(), to.data()});
+      EXPECT_EQ(one, other);
     }
   }
 }
@@ -496,7 +573,8 @@ TEST(Factorizations, ANanInAPanelIsSeen) {
   std::vector<double> values(20 * 4, 1.0);
   values[7] = std::nan("");
   const Moves<kWidth> moves = factor_by_steps({values.data(), 20, 4, 20});
-  EXPECT_EQ(moves.count, 2);
+  EXPECT_EQ(moves.from[0], 7);
+  EXPECT_EQ(moves.to[7], -1);
   EXPECT_TRUE(std::isnan(values[0]));
 }
 
