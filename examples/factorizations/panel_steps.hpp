@@ -108,7 +108,7 @@ FACTORIZATIONS_BOTH inline void tell(std::uint64_t* places, double value, std::u
 
 template <int W>
 class PanelSteps {
-  static_assert(2 * W <= kPanelThreads, "a thread reads one word of the row that is chosen");
+  static_assert(W >= 2 && 2 * W <= kPanelThreads, "a thread reads one word of the row that is chosen");
 
  public:
   FACTORIZATIONS_BOTH PanelSteps(const PanelCall<W>& call, PanelShared<W>& shared, int thread, int block)
@@ -122,6 +122,7 @@ class PanelSteps {
   FACTORIZATIONS_BOTH void load() {
     FACTORIZATIONS_UNROLL
     for (int j = 0; j < W; ++j) row_[j] = has_row() && j < call_.cols ? call_.a[first_ + j * call_.ld] : 0.0;
+    next_ = row_[0];
   }
 
   // ---- one step ----
@@ -130,7 +131,7 @@ class PanelSteps {
     if (!has_row() || place_ < step) return {};
     constexpr std::uint64_t kInfinity = 0x7ff0000000000000;
     std::uint64_t bits = 0;
-    __builtin_memcpy(&bits, &row_[0], sizeof bits);
+    __builtin_memcpy(&bits, &next_, sizeof bits);
     bits &= ~(std::uint64_t{1} << 63);
     // A NaN is chosen at once, so that it is seen.
     return {(bits < kInfinity ? bits : kInfinity) + 1,
@@ -142,19 +143,24 @@ class PanelSteps {
   [[nodiscard]] FACTORIZATIONS_BOTH Offer of_warp() const {
     return thread_ % 32 < kPanelWarps ? shared_.of_warp[thread_ % 32] : Offer{};
   }
-  /// The thread whose row is the block's offer tells of it, first of what all wait for.
-  FACTORIZATIONS_BOTH void publish(int step, const Offer& best_of_block) {
-    const bool is_owner = best_of_block.key > 0 ? has_row() && place_ == place_of(best_of_block) : thread_ == 0;
-    if (!is_owner) return;
+  FACTORIZATIONS_BOTH void choose_own(const Offer& best_of_block) { own_ = best_of_block; }
+  /// The thread whose row is the block's offer.
+  FACTORIZATIONS_BOTH void tell_offer(int step) {
+    if (!is_owner()) return;
     PanelOffers<W>& offers = *call_.offers;
     const int half = step % 2;
     const std::uint32_t tag = call_.first_tag + static_cast<std::uint32_t>(step);
-    words::tell(offers.key_high[half][block_], static_cast<std::uint32_t>(best_of_block.key >> 32), tag);
-    words::tell(offers.key_low[half][block_], static_cast<std::uint32_t>(best_of_block.key), tag);
-    words::tell(offers.order[half][block_], best_of_block.order, tag);
+    words::tell(offers.key_high[half][block_], static_cast<std::uint32_t>(own_.key >> 32), tag);
+    words::tell(offers.key_low[half][block_], static_cast<std::uint32_t>(own_.key), tag);
+    words::tell(offers.order[half][block_], own_.order, tag);
+  }
+  FACTORIZATIONS_BOTH void tell_row(int step) {
+    if (!is_owner()) return;
+    std::uint64_t* const places = call_.offers->row[step % 2][block_];
+    const std::uint32_t tag = call_.first_tag + static_cast<std::uint32_t>(step);
     FACTORIZATIONS_UNROLL
     for (int j = 0; j < W; ++j) {
-      if (j < W - step) words::tell(&offers.row[half][block_][2 * j], row_[j], tag);  // behind it are the row's own l
+      if (j < W - step) words::tell(places + 2 * j, row_[j], tag);  // behind it are the row's own l
     }
   }
   /// The offer of block `thread`.
@@ -196,20 +202,24 @@ class PanelSteps {
     const auto value = static_cast<std::uint32_t>(word);
     __builtin_memcpy(reinterpret_cast<unsigned char*>(shared_.chosen) + thread_ * 4, &value, sizeof value);
   }
-  FACTORIZATIONS_BOTH void eliminate(int step) {
+  /// In the column that the next step compares.
+  FACTORIZATIONS_BOTH void eliminate_next(int step) {
     const std::int32_t chosen_place = place_of({1, chosen_});
     if (place_ == chosen_place) {
       place_ = step;
     } else if (place_ == step) {
       place_ = chosen_place;
     }
-    const bool is_done = place_ <= step;
     const double pivot = shared_.chosen[0];
-    const double l = is_done || pivot == 0 ? row_[0] : row_[0] / pivot;  // of a column of zeros nothing is divided
-    const double factor = is_done ? 0.0 : -l;
+    // Of a column of zeros nothing is divided.
+    l_ = is_done(step) || pivot == 0 ? row_[0] : row_[0] / pivot;
+    next_ = eliminated(step, 1);
+  }
+  FACTORIZATIONS_BOTH void eliminate_others(int step) {
+    row_[0] = next_;
     FACTORIZATIONS_UNROLL
-    for (int j = 1; j < W; ++j) row_[j - 1] = is_done ? row_[j] : __builtin_fma(factor, shared_.chosen[j], row_[j]);
-    row_[W - 1] = l;
+    for (int j = 2; j < W; ++j) row_[j - 1] = eliminated(step, j);
+    row_[W - 1] = l_;
   }
 
   /// A step of columns that the panel does not have.
@@ -232,6 +242,13 @@ class PanelSteps {
 
  private:
   [[nodiscard]] FACTORIZATIONS_BOTH bool has_row() const { return first_ < call_.rows; }
+  [[nodiscard]] FACTORIZATIONS_BOTH bool is_owner() const {
+    return own_.key > 0 ? has_row() && place_ == place_of(own_) : thread_ == 0;
+  }
+  [[nodiscard]] FACTORIZATIONS_BOTH bool is_done(int step) const { return place_ <= step; }
+  [[nodiscard]] FACTORIZATIONS_BOTH double eliminated(int step, int j) const {
+    return is_done(step) ? row_[j] : __builtin_fma(-l_, shared_.chosen[j], row_[j]);
+  }
   [[nodiscard]] static FACTORIZATIONS_BOTH std::int32_t place_of(const Offer& offer) {
     return static_cast<std::int32_t>(offer.order / kMostPanelBlocks);
   }
@@ -242,7 +259,10 @@ class PanelSteps {
   int block_;
   std::int32_t first_;
   std::int32_t place_;
+  Offer own_;                 ///< of the block
   std::uint32_t chosen_ = 0;  ///< order of the offer that was chosen last
+  double l_ = 0;
+  double next_ = 0;  ///< the element that will be compared
   double row_[W];
 };
 
@@ -261,7 +281,11 @@ FACTORIZATIONS_BOTH void factor_panel(const PanelCall<W>& call, Block& block) {
                   [](auto& thread, const Offer& best) { thread.keep_own(best); });
     block.sync();
     block.compare([](auto& thread) { return thread.of_warp(); },
-                  [&](auto& thread, const Offer& best) { thread.publish(step, best); });
+                  [](auto& thread, const Offer& best) { thread.choose_own(best); });
+    block.each([&](auto& thread) { thread.tell_offer(step); });
+    // While offers are on their way, what is left of the step before, whose row lies in shared memory until the next sync().
+    if (step > 0) block.each([&](auto& thread) { thread.eliminate_others(step - 1); });
+    block.each([&](auto& thread) { thread.tell_row(step); });
     block.compare([&](auto& thread) { return thread.of_block(step, wait); },
                   [](auto& thread, const Offer& best) { thread.keep_heard(best); });
     block.sync();
@@ -269,8 +293,9 @@ FACTORIZATIONS_BOTH void factor_panel(const PanelCall<W>& call, Block& block) {
                   [](auto& thread, const Offer& best) { thread.choose(best); });
     block.each([&](auto& thread) { thread.read_chosen(step, wait); });
     block.sync();
-    block.each([&](auto& thread) { thread.eliminate(step); });
+    block.each([&](auto& thread) { thread.eliminate_next(step); });
   }
+  if (num_steps > 0) block.each([&](auto& thread) { thread.eliminate_others(num_steps - 1); });
   for (int step = num_steps; step < W; ++step) block.each([](auto& thread) { thread.turn(); });
   block.each([](auto& thread) { thread.store(); });
 }
