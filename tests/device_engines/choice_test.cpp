@@ -151,9 +151,6 @@ std::string way_of(const Plan& plan) {
 constexpr Exception kChoices[] = {
     {"d nn 4096x4096x4096 phi=4",
      "a plan does not know elements: exponents this wide take 19 moduli for 14, and native is as quick"},
-    {"d nn 8192x8192x1024 phi=0.5 update",
-     "a plan does not know beta, whose C took the CRT 0.6 ms before it had a fast path for that"},
-    {"z nn 8192x8192x512 phi=0.5 update", "likewise, 2.5 ms"},
 };
 
 /// What is taken and was not recorded there, beside scheme ec, which nobody recorded of wide elements.
