@@ -74,10 +74,11 @@ __device__ __noinline__ T finish_any(num::Scaled re, num::Scaled im, T alpha, T 
   }
 }
 
-/// Zero, or of a magnitude from 2^-399 to 2^400: then num::finish_moderate() is num::finish(). FP32 always is.
+/// Zero, or of a magnitude from 2^-347 to 2^400: then num::finish_moderate() is num::finish(), of a product too, whose
+/// num::Scaled is moderate from 2^-347 on: below it num::finish() has other signs of zeros. FP32 always is.
 [[nodiscard]] __device__ inline bool is_moderate(double x) {
   const unsigned magnitude = static_cast<unsigned>(__double2hiint(x)) & 0x7FFFFFFFu;
-  return magnitude - (624u << 20) < (799u << 20) || x == 0.0;
+  return magnitude - (676u << 20) < (747u << 20) || x == 0.0;
 }
 [[nodiscard]] __device__ inline bool is_moderate(float) { return true; }
 template <class R>
