@@ -27,6 +27,13 @@ Shortage& shortage_of(int device) {
   return shortages[static_cast<std::size_t>(std::clamp(device, 0, static_cast<int>(shortages.size()) - 1))];
 }
 
+/// What a call takes beside the workspace of its plan: A of symm and hemm, written out.
+std::size_t bytes_beside(const Call& call) {
+  if (!is_symmetric(call.routine)) return 0;
+  const auto order = static_cast<std::size_t>(call.k);
+  return order * order * with_scalar(call.scalar, []<class T>() { return sizeof(T); });
+}
+
 /// Whether beta is a 0 in host memory.
 bool overwrites_c(const Call& call, const Context& context) {
   if (context.has_device_factors) return false;
@@ -67,8 +74,9 @@ Attempt attempt(const Call& product, const Context& context, const Settings& set
   const Lesson lesson = lesson_of(product, settings, attempt.choice);
   if (lesson.is_native) return left(kByLearning);
   WorkspaceSearch search(shortage_of(attempt.choice.device), process_configuration().workspace_total);
+  const std::size_t beside = bytes_beside(product);
   for (;;) {
-    const std::size_t bytes = attempt.choice.workspace_bytes;
+    const std::size_t bytes = attempt.choice.workspace_bytes + beside;
     if (search.may_ask(bytes)) {
       if (has_device_failed()) return left(kDeviceFailed);
       const Policy policy = policy_within(settings, attempt.workspace_limit);
@@ -83,8 +91,9 @@ Attempt attempt(const Call& product, const Context& context, const Settings& set
       if (status.code() != StatusCode::kOutOfMemory) return left(kept(status.reason(), kRefused));
       search.refused(bytes);
     }
-    attempt.workspace_limit = search.next_limit(bytes);
-    if (attempt.workspace_limit == 0) return short_of_memory();
+    const std::size_t limit = search.next_limit(bytes);
+    if (limit <= beside) return short_of_memory();
+    attempt.workspace_limit = limit - beside;
     attempt.choice = chosen(settings, product, attempt.workspace_limit);
     if (attempt.choice.why_native != nullptr) return short_of_memory();  // no plan is so small, or none that is quicker
   }
