@@ -200,8 +200,10 @@ double native_roundings(const Call& call, std::int64_t terms) {
   return (is_complex(call.scalar) ? 2.0 : 1.0) * (is_rank_2k(call.routine) ? 2.0 : 1.0) * static_cast<double>(terms);
 }
 
-/// The terms of a sum within a diagonal block.
-std::int64_t terms_of_block(const Call& call) { return has_triangle(call.routine) ? call.k : block_of(call); }
+/// The terms of a sum within a diagonal block; with two more for one that is solved (solve_block.hpp).
+std::int64_t terms_of_block(const Call& call) {
+  return has_triangle(call.routine) ? call.k : block_of(call) + (is_solved(call) ? 2 : 0);
+}
 
 double native_bound(const Call& call) {
   return native_roundings(call, terms_of_block(call)) * std::ldexp(1.0, -significand_bits(call.scalar));
