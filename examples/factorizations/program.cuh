@@ -164,7 +164,7 @@ struct Found {
   double most = 0;
   for (const double x : values) {
     const double size = x < 0 ? -x : x;
-    if (!(size <= most)) most = size;
+    if (!(size <= most) && !std::isnan(most)) most = size;
   }
   return most;
 }

@@ -59,7 +59,7 @@ struct System {
           gauge += std::abs(term);
         }
         const auto ratio = static_cast<double>(std::abs(sum) / gauge) * 2 / std::numeric_limits<T>::epsilon();
-        if (!(ratio <= worst)) worst = ratio;
+        if (!(ratio <= worst) && !std::isnan(worst)) worst = ratio;  // a NaN stays
       }
     }
     return worst;
