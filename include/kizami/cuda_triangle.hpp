@@ -30,7 +30,8 @@ struct Triangle {
 KIZAMI_API Result<Plan> make_triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy = {});
 
 /// Enqueues C <- alpha op(A) op(B) + beta C for one triangle of C; the elements of the other are neither read nor
-/// written. Each has the bits that gemm() gives it by the same scheme. Where op(B) is op(A)^T by the same pointer and
+/// written. Each has the bits that gemm() gives it by the same scheme (of scheme ec with promotion_k given: that gemm()
+/// gives it in a form for large C, whose sums of promotions are one chain). Where op(B) is op(A)^T by the same pointer and
 /// leading dimension, A is read and split once.
 /// @range  as gemm() with m = n; Policy::scheme kOzaki2, kEc, or kAuto as make_triangle_plan() takes it
 /// @status as gemm(); kUnsupported, with C as it was, where the engine or the workspace is not one of a triangle: then

@@ -106,8 +106,9 @@ inline constexpr std::int64_t kEcSmallC = std::int64_t{15} << 20;
 /// Whether products of a batch share launches: not where they are so large that each fills the device.
 [[nodiscard]] constexpr bool takes_ec_batches(EcPromotion promotion) { return promotion != EcPromotion::kLong; }
 
-/// Whether there is a kernel of one triangle of C. So many elements have no sums of blocks of promotions, whatever the
-/// form: each of the triangle has the bits that the product of all of C gives it.
+/// Whether there is a kernel of one triangle of C. Where C is so large that this is its own promotion, the form that is
+/// taken has no sums of blocks of promotions: each of the triangle has the bits that the product of all of C gives it.
+/// Not so where a policy asks for this promotion of a small C, whose form may have.
 [[nodiscard]] constexpr bool takes_ec_triangles(EcPromotion promotion) { return promotion == EcPromotion::kLong; }
 
 /// The arithmetic of these products, without extents. Both small products by turns, then the large one, over 128 bytes
