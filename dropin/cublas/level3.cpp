@@ -121,6 +121,7 @@ class Parts {
     attempted.choice.seconds *= fraction_of(x.routine);
     note(attempted);
     done_.is_whole = true;
+    done_.whole = attempted.choice;
     done_.status = attempted.status;
     return true;
   }

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "dropin/cublas/call.hpp"
+#include "dropin/cublas/choice.hpp"
 #include "dropin/policy/sample.hpp"
 #include "dropin/policy/settings.hpp"
 
@@ -17,6 +18,7 @@ namespace kizami::dropin::cublas {
 struct Blocks {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS or of CUDA; C is then undefined
   bool is_whole = false;                          ///< one product of Kizami made all of it
+  Choice whole{};                                 ///< of that product
   int num_emulated = 0;
   int num_solved = 0;               ///< diagonal blocks by substitution
   int num_native = 0;               ///< products that the planner prefers native, or Kizami refused

@@ -89,7 +89,8 @@ bool answer_one(const Call& call, const CallNames& names, const Context& context
   const Blocks blocks = emulate_blocks(call, context, settings);
   rest.status = blocks.status;
   if (!is_told || has_device_failed()) return true;
-  CallReport report = report_of_emulated(call, chosen(settings, largest_product(call)));
+  CallReport report =
+      report_of_emulated(call, blocks.is_whole ? blocks.whole : chosen(settings, largest_product(call)));
   report.workspace_limit = blocks.workspace_limit;
   report.is_short_of_memory = blocks.num_short_of_memory > 0 && blocks.num_emulated == 0;
   note_workspaces(configuration);
