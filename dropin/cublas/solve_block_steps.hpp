@@ -180,7 +180,7 @@ class SolveSteps {
     if (shared_.is_plain[k] == 0) return b / diagonal;
     const T near = multiplied(b, shared_.reciprocal[k]);
     const T nearer = fused(fused(-diagonal, near, b), shared_.reciprocal[k], near);
-    return near - near == T{} ? nearer : near;  // Inf and NaN stay what they are
+    return near - near == T{} && near != T{} ? nearer : near;  // Inf, NaN and the sign of zero stay what they are
   }
   [[nodiscard]] static KIZAMI_HOST_DEVICE T multiplied(T a, T b) { return a * b; }
   [[nodiscard]] static KIZAMI_HOST_DEVICE T fused(T a, T b, T c) {
