@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Routines of level 3 but gemm. symm and hemm are one product, of A written out in full (attempt.hpp). A triangle of C
-// that one product updates is one product of Kizami, where its engine can leave the other triangle out. All else is made by halves (dropin/level3/halves.hpp): what lies beside the diagonal of
-// a triangle is a product of Kizami, diagonal blocks are cuBLAS', on the handle of the call, or, of trsm in real numbers,
-// solved by substitution here (solve_block.hpp).
+// that one product updates is one product of Kizami, where its engine can leave the other triangle out. All else is made
+// by halves (dropin/level3/halves.hpp): what lies beside the diagonal of a triangle is a product of Kizami, diagonal
+// blocks are cuBLAS', on the handle of the call, or, of trsm in real numbers, solved by substitution here
+// (solve_block.hpp).
 #pragma once
 
 #include <cstddef>

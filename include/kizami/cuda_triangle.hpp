@@ -26,7 +26,9 @@ struct Triangle {
 };
 
 /// The plan by which gemmt() makes a triangle: one of all of C, whose prediction is that of all of C.
-/// @range  as make_plan(); Policy::scheme kAuto means here the quickest of the schemes that can leave a triangle out
+/// @range  as make_plan() with m = n; Policy::scheme kAuto means here the quickest of the schemes that can leave a
+///         triangle out
+/// @status as make_plan()   @bound Plan::bound(), as of gemmt()
 KIZAMI_API Result<Plan> make_triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k, const Policy& policy = {});
 
 /// Enqueues C <- alpha op(A) op(B) + beta C for one triangle of C; the elements of the other are neither read nor
@@ -55,7 +57,8 @@ struct Symmetric {
 /// Enqueues C <- alpha A B + beta C, or alpha B A + beta C, with a symmetric or Hermitian A: A is written out in full into
 /// memory of the library, which it takes beside the workspace, and multiplied as gemm() would, to the bit.
 /// @range  as gemm(); A is m x m, or n x n where it stands behind B, below 2^20
-/// @status as gemm()   @bound as gemm()   @queue as gemm()
+/// @alias  C shares no memory with B or with the square of A, the triangle that is not read included
+/// @status as gemm(); kOutOfMemory also where A in full has no room, with C as it was   @bound as gemm()   @queue as gemm()
 template <class T>
 KIZAMI_API Status symm(Stream stream, Layout layout, const Symmetric& symmetric, std::int64_t m, std::int64_t n,
                        Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta,

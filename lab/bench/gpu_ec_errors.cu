@@ -196,7 +196,7 @@ Error error_of(const std::vector<float>& c, const std::vector<double>& exact, co
     difference += error * error;
     norm += exact[e] * exact[e];
     const double relative = std::fabs(error) / gauge[e];
-    if (!(relative <= entry)) entry = relative;
+    if (!(relative <= entry) && !std::isnan(entry)) entry = relative;  // NaN stays
   }
   return {std::sqrt(difference / norm), entry};
 }
@@ -245,7 +245,7 @@ std::vector<Series> measure(const DataPair& data, const std::vector<Method>& met
         const Error error =
             error_of(download(c.data), methods[s].has_fp32_reference ? fp32_reference : reference, gauge);
         sums[s].frobenius += error.frobenius / options.seeds;
-        if (!(error.entry <= sums[s].entry)) sums[s].entry = error.entry;
+        if (!(error.entry <= sums[s].entry) && !std::isnan(sums[s].entry)) sums[s].entry = error.entry;
       }
     }
     for (std::size_t s = 0; s < methods.size(); ++s) {

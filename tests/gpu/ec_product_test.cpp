@@ -130,7 +130,7 @@ double worst_ratio(const HostCase& host, const Way& way, const std::vector<float
                            0x1p-24 * (1 + 0x1p-6) * (std::fabs(alpha * sum) + std::fabs(expected)) +
                            (std::fabs(alpha) + 1) * 0x1p-149;
       const double ratio = std::fabs(c - expected) / bound;
-      if (!(ratio <= worst)) worst = ratio;  // NaN stays
+      if (!(ratio <= worst) && !std::isnan(worst)) worst = ratio;  // NaN stays
     }
   }
   for (std::int64_t j = 0; j < host.b.num_lines; ++j) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -28,7 +29,7 @@ std::map<std::string, Samples> read_log(std::istream& log) {
     if (ratio != std::string::npos) {
       ++samples.taken;
       const double value = std::strtod(line.c_str() + ratio + kRatio.size(), nullptr);
-      if (!(value <= samples.worst)) samples.worst = value;
+      if (!(value <= samples.worst) && !std::isnan(samples.worst)) samples.worst = value;  // NaN stays
     } else if (line.find("no sample: the stream is captured") != std::string::npos) {
       ++samples.captured;
     } else if (line.find("no sample: ") != std::string::npos) {
