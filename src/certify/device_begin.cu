@@ -58,6 +58,7 @@ __global__ void __launch_bounds__(kScoutThreads)
 __global__ void impose(device::DeviceState* state, const num::Selection selection, std::int32_t num_products) {
   state->selection = selection;
   state->num_products = num_products;
+  state->num_strassen_products = 0;  // of a guess
 }
 
 __global__ void cancel(device::DeviceState* state, std::int64_t num_pairs) {

@@ -287,9 +287,12 @@ Status ShareRun<T>::compute(Pass pass, const num::Selection& selection, const In
     case Pass::kCountEquilibrated:
       KIZAMI_RETURN_IF_ERROR(count_equilibrated(block, *shifts));
       return read_state(i_block, block);
-    case Pass::kFinish:
+    case Pass::kFinish: {
       if (!is_there && selection.equilibrated) KIZAMI_RETURN_IF_ERROR(count_equilibrated(block, *shifts));
-      return ozaki2::finish_device_block(block, selection, buffers_.repairs, share_.repair_capacity);
+      ozaki2::DeviceBlock<T> begun = block;
+      begun.is_speculated = is_there && speculates_;
+      return ozaki2::finish_device_block(begun, selection, buffers_.repairs, share_.repair_capacity);
+    }
   }
   return {};
 }

@@ -18,6 +18,7 @@
 #include "gpu/device_case.hpp"
 #include "gpu/device_problem.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ozaki2/device_block.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 
 namespace kizami::gpu_test {
@@ -54,6 +55,15 @@ class PlannedCall {
     const Status status = enqueue(look);
     EXPECT_TRUE(status.ok()) << check::print(case_) << ": " << status.reason();
     EXPECT_TRUE(operands_.c.guards_are_intact() && workspace_.guards_are_intact()) << check::print(case_);
+  }
+
+  /// The call as the one block of a larger product.
+  [[nodiscard]] ozaki2::DeviceBlock<T> block() {
+    ozaki2::DeviceBlock<T> block;
+    block.plan = &plan_;
+    block.problem = device_problem<T>(case_, operands_.a.data(), operands_.b.data(), operands_.c.data());
+    block.workspace = workspace_.data();
+    return block;
   }
 
   [[nodiscard]] const plan::Plan& plan() const { return plan_; }

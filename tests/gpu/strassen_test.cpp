@@ -5,7 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "device/state.hpp"
+#include "gpu/device_memory.hpp"
 #include "gpu/planned_call.hpp"
+#include "num/rung.hpp"
+#include "schemes/ozaki2/device_block.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/plan.hpp"
 #include "schemes/ozaki2/strassen.hpp"
@@ -105,6 +109,36 @@ TEST_F(StrassenTest, FollowsAScout) {
   expect_taken("d nn 3080x3073x3072 A=exprand:phi=0.5 B=exprand:phi=0.5");
   expect_left("d nt 3072x3073x3100 A=exprand:phi=1 B=exprand:phi=1");
   expect_left("d tn 3073x3080x3090 A=exprand:phi=4 B=exprand:phi=4");
+}
+
+/// A guess takes them; what is imposed on the block behind it does not, and finds no planes of the lowest rung.
+TEST_F(StrassenTest, SpeculatesOfBlocks) {
+  for (const char* line :
+       {"d nn 512x520x777 A=exprand:phi=0.5 B=exprand:phi=0.5", "d tn 301x203x405 a=-1 A=randn,nan@middle",
+        "d nt 300x310x520 A=exprand:phi=4 B=exprand:phi=4"}) {
+    const Case c = case_of(line);
+    PlannedCall<double> with(c, plan_with(c, true));
+    PlannedCall<double> without(c, plan_with(c, false));
+    const auto both = [&](const auto& enqueue, const std::string& what) {
+      ASSERT_TRUE(enqueue(with).ok() && enqueue(without).ok()) << line << ", " << what;
+      expect_same(with.c(), without.c(), std::string(line) + ", " + what);
+    };
+    both([](PlannedCall<double>& call) { return ozaki2::speculate_device_block(call.block()); }, "speculated");
+    const device::DeviceState guess = with.state();
+    EXPECT_EQ(guess.num_strassen_products, 7 * guess.num_products) << line;
+    EXPECT_EQ(guess.num_products, without.state().num_products) << line;
+    for (const int rung : {1, 0}) {
+      const DeviceArray<device::Pair> repairs(1);
+      both(
+          [&](PlannedCall<double>& call) {
+            ozaki2::DeviceBlock<double> block = call.block();
+            block.is_speculated = true;
+            return ozaki2::finish_device_block(block, {.rung = rung}, repairs.data(), 1);
+          },
+          "rung " + std::to_string(rung));
+      EXPECT_EQ(with.state().num_strassen_products, 0) << line;
+    }
+  }
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct DeviceBlock {
   device::DeviceProblem<T> problem;
   std::byte* workspace = nullptr;
   product::Queue queue = nullptr;
+  bool is_speculated = false;  ///< of finish_device_block(): what was begun was by speculate_device_block()
 
   [[nodiscard]] device::DeviceState* state() const { return reinterpret_cast<device::DeviceState*>(workspace); }
 };
@@ -48,7 +49,7 @@ template <class T>
 [[nodiscard]] bool may_speculate(const plan::Plan& plan, T alpha);
 
 /// begin_device_block(), and C at the lowest rung unless the counts of this block forbid it; but for lines with NaN or
-/// Inf, which confirm_device_block() answers.
+/// Inf, which confirm_device_block() answers. By Strassen's products where the plan takes them.
 /// @range may_speculate()   @queue enqueues
 template <class T>
 Status speculate_device_block(const DeviceBlock<T>& block);

@@ -86,10 +86,8 @@ class Ozaki2Call {
   Status run() {
     // Samples are kept of prepared operands, no blocks.
     const NextLook next = has_kept() ? NextLook{} : problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
-    const bool may_sample = next.look.value_or(device::Look::kSample) == device::Look::kSample;
-    may_block_ = next.look ? !may_sample : has_scout(plan_);
-    takes_strassen_ =
-        stage_.takes_strassen && may_sample && next.first_rung == 0 && problem_.part.is_all() && !has_kept();
+    may_block_ = next.look ? !may_sample(next) : has_scout(plan_);
+    takes_strassen_ = may_take_strassen(next);
     KIZAMI_RETURN_IF_ERROR(begin(next));
     if (stage_.has_certificate) {
       const base::PhaseRange phase(base::Phase::kCertificate);
@@ -109,6 +107,7 @@ class Ozaki2Call {
     return certifier().run(splits_in_one_pass(plan_), certify::LookTask::kCount);
   }
   Status speculate() {
+    takes_strassen_ = may_take_strassen({problem_.look, 0, {}});
     KIZAMI_RETURN_IF_ERROR(begin_block());
     if (stage_.has_certificate) {
       KIZAMI_RETURN_IF_ERROR(certify::cancel_unless_lowest(state(), plan_.shape.m * plan_.shape.n, queue_));
@@ -120,7 +119,9 @@ class Ozaki2Call {
   Status confirm() { return fp64::answer_left(exceptions(), num_sms_, queue_); }
   Status find_inner_exponents() { return certifier().look_again(certify::LookTask::kInnerExponents); }
   Status count_equilibrated() { return certifier().look_again(certify::LookTask::kCountEquilibrated); }
-  Status finish_block(const num::Selection& selection, device::Pair* repairs, std::int64_t repair_capacity) {
+  Status finish_block(const num::Selection& selection, device::Pair* repairs, std::int64_t repair_capacity,
+                      bool is_speculated) {
+    has_sums_ = is_speculated && may_take_strassen({problem_.look, 0, {}});
     buffers_.repairs = repairs;
     repair_capacity_ = repair_capacity;
     const bool has_rung = selection.rung >= 0;
@@ -148,6 +149,12 @@ class Ozaki2Call {
     if (side == Side::kB) buffers_.sampled.b_swapped = kept.digits.swapped;
   }
   [[nodiscard]] bool has_kept() const { return a_.kept || b_.kept; }
+  [[nodiscard]] static bool may_sample(const NextLook& next) {
+    return next.look.value_or(device::Look::kSample) == device::Look::kSample;
+  }
+  [[nodiscard]] bool may_take_strassen(const NextLook& next) const {
+    return stage_.takes_strassen && may_sample(next) && next.first_rung == 0 && problem_.part.is_all() && !has_kept();
+  }
 
   /// State, statistics, and what the split makes before a rung is known.
   Status begin(const NextLook& next) {
@@ -327,7 +334,7 @@ class Ozaki2Call {
       KIZAMI_RETURN_IF_ERROR(make({&wanted[1], 1}, false));
       count = 1;
     }
-    KIZAMI_RETURN_IF_ERROR(make(std::span(wanted).first(count), splits_in_one_pass(plan_)));
+    KIZAMI_RETURN_IF_ERROR(make(std::span(wanted).first(count), splits_in_one_pass(plan_) && !has_sums_));
     if (kept.counts != nullptr || stays_lowest_) return {};
     for (std::size_t x = 0; x < count; ++x) {  // the host does not know which they are
       if (!kept.are_kept[x]) continue;
@@ -516,6 +523,7 @@ class Ozaki2Call {
   bool may_want_gain_ = false;  ///< as in certify::SecondLook
   bool may_block_ = false;      ///< state()->look may be another than kSample
   bool takes_strassen_ = false;
+  bool has_sums_ = false;       ///< where planes of the lowest rung would be are those of sums of quadrants
   bool is_split_once_ = false;  ///< B has A's lines and statistics, and
   bool is_conjugate_ = false;   ///< its planes, or those of conjugates
   /// Of a call with prepared operands: whether it stays at the lowest rung, of lines as given, if the host knows that.
@@ -573,7 +581,7 @@ Status count_block_equilibrated(const DeviceBlock<T>& block) {
 template <class T>
 Status finish_device_block(const DeviceBlock<T>& block, const num::Selection& selection, device::Pair* repairs,
                            std::int64_t repair_capacity) {
-  return block_call(block).finish_block(selection, repairs, repair_capacity);
+  return block_call(block).finish_block(selection, repairs, repair_capacity, block.is_speculated);
 }
 
 template <class T>
