@@ -12,18 +12,23 @@
 // Native cuBLAS multiplies a block of columns on each device, each its own copies of A and of its columns of B, that is
 // without any transfer: what a perfect split of it would take. Ways take turns; times are of calls that begin and end
 // with all devices idle. 2 m n k operations (8 m n k of complex types). Inputs as those of bench_gpu_gemm.
+#include <sys/mman.h>
+
 #include <cstring>
 
 #include <algorithm>
 #include <chrono>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device_bench.cuh"
@@ -100,6 +105,43 @@ void wait_for(const std::vector<int>& devices) {
   }
 }
 
+/// Host memory, page-locked. Large pages that many threads touch first: one thread of cudaHostAlloc() takes minutes for
+/// 100 GB.
+class HostPages {
+ public:
+  explicit HostPages(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
+    void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::runtime_error("host memory: " + std::to_string(bytes_) + " bytes refused");
+    data_ = static_cast<std::byte*>(pages);
+    static_cast<void>(madvise(data_, bytes_, MADV_HUGEPAGE));
+    const std::size_t num_threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 32);
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < num_threads; ++t) {
+      threads.emplace_back([this, t, num_threads] {
+        constexpr std::size_t kSmallestPage = 4096;
+        const std::size_t part = bytes_ / num_threads + 1;
+        for (std::size_t i = t * part; i < std::min((t + 1) * part, bytes_); i += kSmallestPage)
+          data_[i] = std::byte{0};
+      });
+    }
+    threads.clear();  // joins
+    const cudaError_t error = cudaHostRegister(data_, bytes_, cudaHostRegisterPortable);
+    if (error != cudaSuccess) munmap(data_, bytes_);
+    check(error, "page-locked memory");
+  }
+  HostPages(const HostPages&) = delete;
+  HostPages& operator=(const HostPages&) = delete;
+  ~HostPages() {
+    static_cast<void>(cudaHostUnregister(data_));
+    munmap(data_, bytes_);
+  }
+  [[nodiscard]] std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_;
+};
+
 /// Memory of a device, or of the host, page-locked.
 template <class T>
 class Memory {
@@ -107,7 +149,8 @@ class Memory {
   Memory(std::int64_t count, int device) : device_(device) {
     const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
     if (device < 0) {
-      check(cudaHostAlloc(reinterpret_cast<void**>(&data_), bytes, cudaHostAllocPortable), "page-locked memory");
+      host_.emplace(bytes);
+      data_ = reinterpret_cast<T*>(host_->data());
       return;
     }
     const OnDevice current(device);
@@ -116,17 +159,15 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory() {
-    if (device_ < 0) {
-      static_cast<void>(cudaFreeHost(data_));
-    } else {
-      const OnDevice current(device_);
-      static_cast<void>(cudaFree(data_));
-    }
+    if (device_ < 0) return;
+    const OnDevice current(device_);
+    static_cast<void>(cudaFree(data_));
   }
   [[nodiscard]] T* data() const { return data_; }
 
  private:
   int device_;
+  std::optional<HostPages> host_;
   T* data_ = nullptr;
 };
 
