@@ -16,6 +16,7 @@
 #include "device/state.hpp"
 #include "gpu/batch_case.hpp"
 #include "gpu/device_case.hpp"
+#include "gpu/sm90_test.hpp"
 #include "plan/plan.hpp"
 #include "schemes/ec/stage.hpp"
 
@@ -437,7 +438,7 @@ TEST_F(Batches, AreRefusedWithoutTouchingC) {
 
 /// No call of this process has more streams than the batch that had most.
 TEST_F(Batches, HaveAStreamForEachLane) {
-  const Way way = ozaki2_way(EngineName::kHopper);
+  const Way way = ozaki2_way(own_engine());
   for (const std::int64_t num_products : {1, 3, 9}) {
     const Layouts l = layouts_of(Layout::kColMajor, Op::kNone, Op::kNone, 100, 90, 80, num_products, 1, 1, 1);
     const Result<Plan> plan = cuda::make_plan(Scalar::kF64, l.m, l.n, l.k, way.policy, {num_products, false});
@@ -477,6 +478,7 @@ TEST_F(Batches, WaitWhereTheyMayAndNameTheProductThatIsRefused) {
 }
 
 TEST_F(Batches, GoToCublasWhereThatIsPredictedFaster) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   Policy policy;
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   const auto scheme_of = [&](Scalar scalar, std::int64_t n, std::int64_t num_products) {

@@ -31,7 +31,7 @@ using convolution_test::random_shape;
 using convolution_test::to_text;
 using gpu_test::check;
 using gpu_test::DeviceArray;
-using ConvolutionDeviceTest = gpu_test::EcDeviceTest;
+using ConvolutionDeviceTest = gpu_test::Sm90Test;
 
 std::string format_text(const Plan& plan) {
   return std::string(to_string(plan.format)) +

@@ -15,6 +15,7 @@
 
 #include "gpu/batch_case.hpp"
 #include "gpu/device_case.hpp"
+#include "gpu/sm90_test.hpp"
 #include "plan/plan.hpp"
 #include "schemes/ec/stage.hpp"
 
@@ -84,7 +85,7 @@ template <class T>
 }
 
 template <class T>
-class EcBatch : public DeviceTest {};
+class EcBatch : public Sm90Test {};
 using Types = testing::Types<float, std::complex<float>>;
 TYPED_TEST_SUITE(EcBatch, Types);
 
@@ -177,7 +178,7 @@ TYPED_TEST(EcBatch, FindsMatricesAnywhere) {
   expect_same_outcomes(outcomes, wanted, "anywhere");
 }
 
-using EcBatches = DeviceTest;
+using EcBatches = Sm90Test;
 
 /// Matrices that begin on 4 bytes only in some products.
 TEST_F(EcBatches, FindsMatricesThatAreNotAligned) {

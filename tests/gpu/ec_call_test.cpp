@@ -16,6 +16,7 @@
 #include "gpu/device_case.hpp"
 #include "gpu/device_problem.hpp"
 #include "gpu/planned_call.hpp"
+#include "gpu/sm90_test.hpp"
 #include "schemes/ec/stage.hpp"
 
 namespace kizami::gpu_test {
@@ -75,7 +76,7 @@ Outcome expect_within_bound(const std::string& line, const Policy& policy = ec_p
   return expect_within_bound<std::complex<float>>(c, policy, tally);
 }
 
-using EcCall = DeviceTest;
+using EcCall = Sm90Test;
 
 TEST_F(EcCall, OfEveryClass) {
   constexpr const char* kShapes[] = {"67x45x260", "130x30x129", "13x70x700", "129x40x65"};

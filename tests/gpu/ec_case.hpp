@@ -14,6 +14,7 @@
 #include "base/device_limits.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/sm90_test.hpp"
 #include "problem/lines.hpp"
 #include "product/ec_planes.hpp"
 #include "schemes/ec/device_split.hpp"
@@ -91,18 +92,6 @@ struct DeviceEcOperand {
 
   [[nodiscard]] ec::DeviceEcSplit<float> task() const {
     return {host.lines(elements.data()), planes.data(), row_stride, scales.data()};
-  }
-};
-
-/// Also needs code for compute capability 9.0.
-class EcDeviceTest : public DeviceTest {
- protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    base::DeviceLimits limits;
-    ASSERT_TRUE(base::find_device_limits(limits).ok());
-    if (!limits.has_wgmma()) GTEST_SKIP() << base::why_no_wgmma(limits);
   }
 };
 

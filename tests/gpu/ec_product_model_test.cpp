@@ -26,7 +26,7 @@ using gpu_test::DeviceArray;
 using gpu_test::EcWay;
 using product::EcFormat;
 using product::EcPromotion;
-using EcProductModelTest = gpu_test::EcDeviceTest;
+using EcProductModelTest = gpu_test::Sm90Test;
 
 // ---- planes ----
 

@@ -31,7 +31,7 @@ using gpu_test::EcLines;
 using product::EcFormat;
 using product::EcPromotion;
 
-using EcProductTest = gpu_test::EcDeviceTest;
+using EcProductTest = gpu_test::Sm90Test;
 using Way = gpu_test::EcWay;
 
 /// Operands, and a C whose columns are `c_gap` elements apart.

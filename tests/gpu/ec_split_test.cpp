@@ -19,6 +19,7 @@
 #include "device/state.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/ec_case.hpp"
+#include "gpu/sm90_test.hpp"
 #include "num/ec_profile.hpp"
 #include "num/ec_range.hpp"
 #include "num/line_stats.hpp"
@@ -35,7 +36,7 @@ using gpu_test::EcLines;
 using product::EcFormat;
 using product::EcReport;
 
-class DeviceEcSplitTest : public gpu_test::DeviceTest {};
+class DeviceEcSplitTest : public gpu_test::Sm90Test {};
 
 /// Limits that some lines of every test keep and others do not.
 [[nodiscard]] num::EcRangeLimits limits_of(EcFormat format) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gpu/device_memory.hpp"
+#include "gpu/sm90_test.hpp"
 #include "kizami/cuda.hpp"
 
 namespace kizami::gpu_test {
@@ -114,6 +115,7 @@ class EffortOfCalls : public DeviceTest {
 };
 
 TEST_F(EffortOfCalls, IsWhatOutcomesSay) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   std::uint32_t number = 0;
   const auto all_types = [&](std::int64_t num_products, double phi, Scheme scheme) {
     effort_of<float>(num_products, phi, scheme, ++number);
@@ -133,6 +135,7 @@ TEST_F(EffortOfCalls, IsWhatOutcomesSay) {
 }
 
 TEST_F(EffortOfCalls, TellsWideFromTame) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   const Effort tame = effort_of<double>(1, 0.1, Scheme::kOzaki2, 1);
   const Effort wide = effort_of<double>(1, 6.0, Scheme::kOzaki2, 2);
   EXPECT_EQ(tame, Effort{}) << "what the plan counts on";

@@ -250,7 +250,7 @@ Outcome expect_bits_of_one(const Case& c, const Policy& policy, const Change<T>&
   return want.outcome;
 }
 
-Outcome expect_bits_of_one(const std::string& line, EngineName engine = EngineName::kHopper) {
+Outcome expect_bits_of_one(const std::string& line, EngineName engine = own_engine()) {
   const Case c = case_of(line);
   return with_scalar(c.scalar, [&]<class T>() { return expect_bits_of_one<T>(c, device_policy(c, engine)); });
 }
@@ -320,7 +320,7 @@ void widen_lines(const MatrixView<T>& x, std::int64_t rows, int most_shift) {
 
 TEST_F(Multi, OneBlockMakesAllClimb) {
   const Case c = case_of("d nn 240x200x400 b=1");
-  const Policy policy = device_policy(c, EngineName::kHopper);
+  const Policy policy = device_policy(c, own_engine());
   const Outcome ordinary = alone<double>(c, policy).outcome;
   const Outcome outcome = expect_bits_of_one<double>(c, policy, [](check::Operands<double>& x) {
     widen_lines(x.a.view(), 60, 26);
@@ -332,7 +332,7 @@ TEST_F(Multi, OneBlockMakesAllClimb) {
 TEST_F(Multi, RepairsOfOneBlockMayBeThoseOfTheWhole) {
   // Of 360000 pairs 1 in 16384 may be repaired: more than 1 in 512 of the only block that has some would not be needed.
   const Case c = case_of("d nn 600x600x256 b=-1");
-  const Policy policy = device_policy(c, EngineName::kHopper);
+  const Policy policy = device_policy(c, own_engine());
   std::int64_t most = 0;
   for (const int shift : {28, 32, 36, 40}) {
     const Outcome outcome = expect_bits_of_one<double>(c, policy, [&](check::Operands<double>& x) {
@@ -369,7 +369,7 @@ TEST_F(Multi, HasTheBitsOfOneDeviceAtAllAccuracies) {
   }
   Case c = case_of("d nn 90x80x300 A=exprand:phi=2 B=randn");
   c.policy.forced_moduli = 9;
-  expect_bits_of_one<double>(c, device_policy(c, EngineName::kHopper));
+  expect_bits_of_one<double>(c, device_policy(c, own_engine()));
 }
 
 TEST_F(Multi, HasTheBitsOfOneDeviceByOtherEngines) {
@@ -409,7 +409,7 @@ TEST_F(Multi, StreamsWhatDoesNotFit) {
     line.append(" nt 1500x2800x700 b=0.5 ").append(classes);
     const Case c = case_of(line);
     with_scalar(c.scalar, [&]<class T>() {
-      Policy policy = device_policy(c, EngineName::kHopper);
+      Policy policy = device_policy(c, own_engine());
       const Shared<T> want = alone<T>(c, policy);
       policy.workspace_limit_bytes = std::size_t{32} << 20;
       for (const std::vector<int>& devices : placements()) {
@@ -433,7 +433,7 @@ TEST_F(Multi, StreamsWhatDoesNotFit) {
 
 TEST_F(Multi, PartsAndSpeedsChangeNoBit) {
   const Case c = case_of("d nn 900x1300x400 A=exprand:phi=2 B=exprand:phi=1 b=1");
-  const Policy policy = device_policy(c, EngineName::kHopper);
+  const Policy policy = device_policy(c, own_engine());
   const Shared<double> want = alone<double>(c, policy);
   for (const Placement& placement :
        {Placement{.devices = {0, 0}, .speeds = {1.0, 3.0}}, Placement{.devices = {0}, .parts = 5},
@@ -447,7 +447,7 @@ TEST_F(Multi, PartsAndSpeedsChangeNoBit) {
 
 TEST_F(Multi, RejectsNonFiniteBeforeAnythingIsWritten) {
   const Case c = case_of("d nn 150x140x100 b=1 A=randn,nan@last B=randn");
-  Policy policy = device_policy(c, EngineName::kHopper);
+  Policy policy = device_policy(c, own_engine());
   policy.may_sync = true;
   policy.reject_nonfinite = true;
   check::Operands<double> host(c, 1);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpu/batch_case.hpp"
+#include "gpu/sm90_test.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -47,6 +48,7 @@ TYPED_TEST(Ozaki1Batch, HasTheBitsOfSingleCalls) {
 }
 
 TYPED_TEST(Ozaki1Batch, OfEveryFormatHasTheBitsOfSingleCalls) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   using T = TypeParam;
   for (const SliceFormat format : {SliceFormat::kFp16, SliceFormat::kBf16, SliceFormat::kE4m3, SliceFormat::kE5m2}) {
     for (const ComplexForm form : {ComplexForm::kAuto, ComplexForm::kKaratsuba, ComplexForm::kEnlarged}) {

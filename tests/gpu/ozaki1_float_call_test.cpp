@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gpu/ozaki1_case.hpp"
+#include "gpu/sm90_test.hpp"
 #include "product/product.hpp"
 #include "schemes/ozaki1/numerics.hpp"
 
@@ -111,10 +112,22 @@ void expect_chunks(EngineName engine) {
 
 using Ozaki1FloatCall = DeviceTest;
 
-TEST_F(Ozaki1FloatCall, OfEveryFormatOnHopper) { expect_formats(EngineName::kHopper); }
-TEST_F(Ozaki1FloatCall, OfShapesAndFactorsOnHopper) { expect_shapes_and_factors(EngineName::kHopper); }
-TEST_F(Ozaki1FloatCall, OfLinesOfAllKindsOnHopper) { expect_lines_of_all_kinds(EngineName::kHopper); }
-TEST_F(Ozaki1FloatCall, InAWorkspaceThatIsSmallOnHopper) { expect_chunks(EngineName::kHopper); }
+TEST_F(Ozaki1FloatCall, OfEveryFormatOnHopper) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  expect_formats(EngineName::kHopper);
+}
+TEST_F(Ozaki1FloatCall, OfShapesAndFactorsOnHopper) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  expect_shapes_and_factors(EngineName::kHopper);
+}
+TEST_F(Ozaki1FloatCall, OfLinesOfAllKindsOnHopper) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  expect_lines_of_all_kinds(EngineName::kHopper);
+}
+TEST_F(Ozaki1FloatCall, InAWorkspaceThatIsSmallOnHopper) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  expect_chunks(EngineName::kHopper);
+}
 
 TEST_F(Ozaki1FloatCall, OfEveryFormatOnCublasLt) { expect_formats(EngineName::kCublasLt); }
 TEST_F(Ozaki1FloatCall, OfShapesAndFactorsOnCublasLt) { expect_shapes_and_factors(EngineName::kCublasLt); }

@@ -17,6 +17,7 @@
 
 #include "gpu/device_case.hpp"
 #include "gpu/planned_call.hpp"
+#include "gpu/sm90_test.hpp"
 #include "schemes/ec/stage.hpp"
 
 namespace kizami::gpu_test {
@@ -182,7 +183,7 @@ TEST_F(PreparedCall, FollowsTheElementsWhereverTheyLead) {
       expect("c nr 90x80x200 A=exprand:phi=2 B=exprand:phi=2");
     }
   }
-  EXPECT_GT(expect_bits_of_fresh("d nn 700x650x900 A=exprand:phi=2.5 B=exprand:phi=2.5", EngineName::kHopper).rung, 0);
+  EXPECT_GT(expect_bits_of_fresh("d nn 700x650x900 A=exprand:phi=2.5 B=exprand:phi=2.5", own_engine()).rung, 0);
 }
 
 TEST_F(PreparedCall, OfLongLinesAndInChunks) {
@@ -221,6 +222,7 @@ void with_single(const Case& c, const Expect& expect) {
 
 // Long lines across memory, short ones along it, C in both layouts: then the kernels exchange the operands.
 TEST_F(PreparedCall, OfSchemeEcInEveryLayout) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   for (const char scalar : {'s', 'c'}) {
     for (const char* ops : {"nn", "nt", "tn", "tt", "cn", "rc"}) {
       for (const char* rest :
@@ -233,6 +235,7 @@ TEST_F(PreparedCall, OfSchemeEcInEveryLayout) {
 }
 
 TEST_F(PreparedCall, OfSchemeEcInEveryRange) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   const std::pair<const char*, EcVariant> kClasses[] = {
       {"A=randn B=randn", EcVariant::kScaled},
       {"A=exp_rand:a=-15,b=15 B=exp_rand:a=-15,b=15", EcVariant::kScaledTf32},
@@ -255,6 +258,7 @@ TEST_F(PreparedCall, OfSchemeEcInEveryRange) {
 
 // What flags alone leave to TF32 is answered by FP16 with kept planes too.
 TEST_F(PreparedCall, OfSchemeEcWithProfiles) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   for (const auto& [classes, variant] : {std::pair{"A=exprand:phi=1.75 B=exprand:phi=1.75", EcVariant::kScaled},
                                          {"A=exprand:phi=4 B=exprand:phi=4", EcVariant::kScaledTf32}}) {
     for (const char* shape : {"s nn 70x65x1024 b=1 ", "s nt 64x64x1024 layout=row ", "c tc 33x40x700 b=1 ld+1 "}) {
@@ -268,14 +272,14 @@ TEST_F(PreparedCall, OfSchemeEcWithProfiles) {
 
 TEST_F(PreparedCall, WithFactorsThatLeaveNothingOrAreNotFinite) {
   for (const char* factors : {"a=0 b=2", "a=nan b=1", "a=inf b=0"})
-    expect_bits_of_fresh(std::string("d nn 70x60x50 ") + factors, EngineName::kHopper);
+    expect_bits_of_fresh(std::string("d nn 70x60x50 ") + factors, own_engine());
 }
 
 // What is prepared serves other plans of equal numerics: the other operand may be of any extent.
 TEST_F(PreparedCall, ServesPlansWithOtherLinesOnTheOtherSide) {
   const Case wide = case_of("d nn 150x140x200");
   const Case narrow = case_of("d nn 150x16x200");
-  const Policy policy = device_policy(wide, EngineName::kHopper);
+  const Policy policy = device_policy(wide, own_engine());
   const std::vector<double> want = multiply<double>(narrow, policy).c;
   const check::Operands<double> host(narrow, api_test::kThreads);
   const DeviceOperands<double> x(host);
@@ -303,7 +307,7 @@ TEST_F(PreparedCall, ReadsTheMatrixWhereACallSaysThatItIs) {
   for (const char* line : {"d nn 150x90x300", "d nn 200x90x300 A=exprand:phi=3 B=exprand:phi=3",
                            "d nn 60x50x200 A=randn,nan@middle C=randn"}) {
     const Case c = case_of(line);
-    const Policy policy = device_policy(c, EngineName::kHopper);
+    const Policy policy = device_policy(c, own_engine());
     const std::vector<double> want = multiply<double>(c, policy).c;
     const check::Operands<double> host(c, api_test::kThreads);
     DeviceOperands<double> before(host);
@@ -370,7 +374,7 @@ TEST_F(PreparedCall, SplitsOnlyWhatIsNotPrepared) {
     const Case c = case_of(line);
     with_scalar(c.scalar, [&]<class T>() {
       const check::Operands<T> host(c, api_test::kThreads);
-      Call<T> call(c, planned_by(c, device_policy(c, EngineName::kHopper)), host);
+      Call<T> call(c, planned_by(c, device_policy(c, own_engine())), host);
       const Kernels of_a = captured([&](cudaStream_t stream) { return call.prepare(Side::kA, stream); });
       const Kernels of_b = captured([&](cudaStream_t stream) { return call.prepare(Side::kB, stream); });
       const Kernels fresh = captured([&](cudaStream_t stream) { return call.run(stream); });
@@ -419,7 +423,7 @@ TEST_F(PreparedCall, SplitsOnlyWhatIsNotPrepared) {
 TEST_F(PreparedCall, IsCapturedAndReplayedWithOtherElements) {
   const std::string shape = "d nn 150x140x300 b=1 ";
   const Case first = case_of(shape + "seed=1");
-  const Policy policy = device_policy(first, EngineName::kHopper);
+  const Policy policy = device_policy(first, own_engine());
   const check::Operands<double> host(first, api_test::kThreads);
   Call<double> call(first, planned_by(first, policy), host);
   cudaStream_t stream = nullptr;
@@ -450,7 +454,7 @@ TEST_F(PreparedCall, IsCapturedAndReplayedWithOtherElements) {
 TEST_F(PreparedCall, OneOperandServesSeveralThreadsAndStreamsAtATime) {
   for (const char* line : {"d nn 320x330x400", "d nn 200x90x300 A=exprand:phi=3 B=exprand:phi=3"}) {
     const Case c = case_of(line);
-    const Policy policy = device_policy(c, EngineName::kHopper);
+    const Policy policy = device_policy(c, own_engine());
     const std::vector<double> want = multiply<double>(c, policy).c;
     const check::Operands<double> host(c, api_test::kThreads);
     const DeviceOperands<double> shared(host);
@@ -485,7 +489,7 @@ TEST_F(PreparedCall, OneOperandServesSeveralThreadsAndStreamsAtATime) {
 TEST_F(PreparedCall, WaitsWhereItMayAndRejectsNaN) {
   Case c = case_of("d nn 60x50x200 A=randn,nan@middle C=randn");
   c.policy.reject_nonfinite = true;
-  Policy policy = device_policy(c, EngineName::kHopper);
+  Policy policy = device_policy(c, own_engine());
   policy.may_sync = true;
   const check::Operands<double> host(c, api_test::kThreads);
   Call<double> call(c, planned_by(c, policy), host);
@@ -497,7 +501,7 @@ TEST_F(PreparedCall, WaitsWhereItMayAndRejectsNaN) {
 
 TEST_F(PreparedCall, IsRefusedWithTheArgumentTheValueAndTheLimit) {
   const Case c = case_of("d nn 64x48x80 C=randn");
-  const Policy policy = device_policy(c, EngineName::kHopper);
+  const Policy policy = device_policy(c, own_engine());
   const check::Operands<double> host(c, api_test::kThreads);
   Call<double> call(c, planned_by(c, policy), host);
   const device::DeviceProblem<double> p = device_problem<double>(c, call.x.a.data(), call.x.b.data(), call.x.c.data());

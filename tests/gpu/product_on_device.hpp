@@ -21,23 +21,8 @@
 #include "engines/cpu_simd/cpu_simd.hpp"
 #include "engines/product_case.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/sm90_test.hpp"
 #include "num/moduli.hpp"
-
-namespace kizami::gpu_test {
-
-/// Also needs code for compute capability 9.0.
-class Sm90Test : public DeviceTest {
- protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    base::DeviceLimits limits;
-    ASSERT_TRUE(base::find_device_limits(limits).ok());
-    if (!limits.has_wgmma()) GTEST_SKIP() << base::why_no_wgmma(limits);
-  }
-};
-
-}  // namespace kizami::gpu_test
 
 namespace kizami::engines {
 

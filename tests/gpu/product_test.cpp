@@ -10,12 +10,20 @@
 
 #include "check/matrix_classes.hpp"
 #include "gpu/device_case.hpp"
+#include "gpu/sm90_test.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 
 namespace kizami::gpu_test {
 namespace {
 
-class Product : public DeviceTest, public testing::WithParamInterface<EngineName> {};
+class Product : public DeviceTest, public testing::WithParamInterface<EngineName> {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped() || HasFatalFailure() || GetParam() != EngineName::kHopper) return;
+    if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  }
+};
 
 TEST_P(Product, OfEveryClass) {
   ASSERT_GE(check::class_inventory().size(), 38U);

@@ -14,6 +14,7 @@
 #include "engines/hopper/forms.hpp"
 #include "engines/mma/forms.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/sm90_test.hpp"
 #include "num/rung.hpp"
 #include "schemes/ozaki2/ladder.hpp"
 
@@ -101,6 +102,7 @@ TEST_F(DeviceCertificate, CountsWhatTheHostCounts) {
 
 /// The product kernel's epilogue kCompare: digits in, a number of refused pairs out.
 TEST_F(DeviceCertificate, ProductsCountWhatTheHostCounts) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   std::mt19937_64 rng(6);
   const num::Ladder ladder = ozaki2::certified_ladder(num::Ring::kReal, 1000, 0x1p-50);
   struct Shape {

@@ -11,6 +11,7 @@
 
 #include "device/learned_look.hpp"
 #include "gpu/planned_call.hpp"
+#include "gpu/sm90_test.hpp"
 #include "schemes/ozaki2/device_looks.hpp"
 #include "schemes/ozaki2/residues.hpp"
 #include "schemes/ozaki2/stage.hpp"
@@ -18,7 +19,7 @@
 namespace kizami::gpu_test {
 namespace {
 
-class ScoutTest : public DeviceTest {};
+class ScoutTest : public Sm90Test {};
 
 /// Runs the case by engine hopper and compares with engine cublaslt.
 template <class T>

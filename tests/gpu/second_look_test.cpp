@@ -25,6 +25,7 @@
 #include "check/matrix_classes.hpp"
 #include "exec/environment.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/sm90_test.hpp"
 #include "plan/plan.hpp"
 #include "schemes/ozaki2/buffers.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
@@ -591,6 +592,7 @@ TEST_F(SecondLookTest, LongLinesInManyTiles) {
 /// Tiles that the lowest rung certifies before all blocks are added end there, others beside them do not: the same
 /// histograms.
 TEST_F(SecondLookTest, TilesEndWhereTheLowestRungIsCertain) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   const auto expect_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, int num_sms) {
     Setting setting;
     setting.num_sms = num_sms;

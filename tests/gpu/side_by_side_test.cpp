@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gpu/device_memory.hpp"
+#include "gpu/sm90_test.hpp"
 #include "kizami/cuda.hpp"
 #include "kizami/gemm.hpp"
 
@@ -53,10 +54,10 @@ template <class T, class Factor>
 }
 
 template <class T>
-class SideBySide : public DeviceTest {
+class SideBySide : public Sm90Test {
  protected:
   void SetUp() override {
-    DeviceTest::SetUp();
+    Sm90Test::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
     a_.emplace(host_a_);

@@ -9,6 +9,7 @@
 
 #include "check/matrix_classes.hpp"
 #include "gpu/device_case.hpp"
+#include "gpu/sm90_test.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -112,6 +113,7 @@ TEST_F(SliceRungs, EveryRungAndScheme2BehindTheLast) {
 }
 
 TEST_F(SliceRungs, OfFloatingSlices) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   for (const char* line :
        {"d nn 60x50x500 slice_format=bf16 seed=3", "d nn 60x50x500 slice_format=fp16 A=huge:exp=20 seed=3",
         "s nt 60x50x300 slice_format=e4m3 accuracy=bits=12 seed=3",

@@ -23,6 +23,7 @@
 #include "exec/environment.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/host_lines.hpp"
+#include "gpu/sm90_test.hpp"
 #include "plan/plan.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_split.hpp"
@@ -292,6 +293,7 @@ struct BlockSide {
 };
 
 TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   using T = TypeParam;
   std::uint64_t seed = 2000;
   for (const std::int64_t k : {1, 30, 64, 65, 127, 130, 511, 1030, 2500, 8200}) {

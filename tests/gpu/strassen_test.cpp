@@ -8,6 +8,7 @@
 #include "device/state.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/planned_call.hpp"
+#include "gpu/sm90_test.hpp"
 #include "num/rung.hpp"
 #include "schemes/ozaki2/device_block.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
@@ -17,7 +18,7 @@
 namespace kizami::gpu_test {
 namespace {
 
-class StrassenTest : public DeviceTest {};
+class StrassenTest : public Sm90Test {};
 
 /// The plan of a case by engine hopper, with Strassen's products or without, whatever the planner takes.
 [[nodiscard]] plan::Plan plan_with(const Case& c, bool takes_strassen) {

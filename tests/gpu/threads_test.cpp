@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gpu/device_memory.hpp"
+#include "gpu/sm90_test.hpp"
 #include "kizami/cuda.hpp"
 
 namespace kizami::gpu_test {
@@ -127,6 +128,7 @@ TEST_F(Threads, MakeTheirFirstLargeCallsAtOnce) {
 TEST_F(Threads, MakeTheirFirstCallsAtOnce) {
   constexpr int kCopies = 2;
   constexpr std::int64_t kSize = 300;
+  const Scheme of_c64 = gpu_test::why_no_wgmma().empty() ? Scheme::kEc : Scheme::kOzaki2;
   std::vector<std::unique_ptr<Product<float>>> f32;
   std::vector<std::unique_ptr<Product<double>>> f64;
   std::vector<std::unique_ptr<Product<std::complex<float>>>> c64;
@@ -143,7 +145,7 @@ TEST_F(Threads, MakeTheirFirstCallsAtOnce) {
   for (std::size_t i = 0; i < kCopies; ++i) {
     crew.emplace_back([&, i] { multiply_all(*f32[i], Scheme::kOzaki2, start, status[5 * i]); });
     crew.emplace_back([&, i] { multiply_all(*f64[i], Scheme::kOzaki2, start, status[5 * i + 1]); });
-    crew.emplace_back([&, i] { multiply_all(*c64[i], Scheme::kEc, start, status[5 * i + 2]); });
+    crew.emplace_back([&, i] { multiply_all(*c64[i], of_c64, start, status[5 * i + 2]); });
     crew.emplace_back([&, i] { multiply_all(*c128[i], Scheme::kOzaki2, start, status[5 * i + 3]); });
     crew.emplace_back([&, i] {  // a thread that only asks
       start.arrive_and_wait();
@@ -163,7 +165,7 @@ TEST_F(Threads, MakeTheirFirstCallsAtOnce) {
   };
   expect_again(f32, Scheme::kOzaki2, "f32");
   expect_again(f64, Scheme::kOzaki2, "f64");
-  expect_again(c64, Scheme::kEc, "c64");
+  expect_again(c64, of_c64, "c64");
   expect_again(c128, Scheme::kOzaki2, "c128");
 }
 

@@ -558,7 +558,7 @@ TYPED_TEST(TriangleCall, OfThePublicFunctionIsThatOfGemm) {
 
 // ---- scheme ec ----
 
-using EcTriangleProduct = EcDeviceTest;
+using EcTriangleProduct = Sm90Test;
 
 // The kernel of a triangle beside that of all of C in the same form and in the other one that sums as it does.
 TEST_F(EcTriangleProduct, HasTheBitsOfAllOfC) {
@@ -628,7 +628,7 @@ TEST_F(EcTriangleProduct, HasTheBitsOfAllOfC) {
   }
 }
 
-using EcTriangleCall = EcDeviceTest;
+using EcTriangleCall = Sm90Test;
 
 /// A call of a size for which all of C is made in a form that sums as that of a triangle.
 Outcome expect_ec_bits_of_all(const Spec& s) {
