@@ -447,7 +447,7 @@ class Ozaki2Call {
       };
       want(a_, Side::kA, i, num_i, halves.m);
       want(b_, Side::kB, j, num_j, halves.n);
-      return device_strassen_residues<T>(std::span(wanted).first(count), halves.k, ladder(), state(), num_sms_, queue_);
+      return device_strassen_residues<T>(std::span(wanted).first(count), halves.k, ladder(), state(), queue_);
     }
     return {};
   }

@@ -35,8 +35,7 @@ struct StrassenOperand {
 /// @queue  one kernel, which ends at once if state->num_strassen_products is zero
 template <class T>
 Status device_strassen_residues(std::span<const StrassenOperand<T>> operands, std::int64_t half_k,
-                                const num::Ladder& ladder, const device::DeviceState* state, int num_sms,
-                                product::Queue queue);
+                                const num::Ladder& ladder, const device::DeviceState* state, product::Queue queue);
 
 /// With the rung of the call known: num_strassen_products and num_whole_products of the state.
 /// @queue one kernel

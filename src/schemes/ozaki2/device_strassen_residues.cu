@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Planes of the sums of quadrants that Strassen's products take, of whole operands or of some of their lines, where
 // statistics are there already: of lines too long for one pass, and of blocks of C.
-#include <algorithm>
 #include <cstdint>
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
+#include "device/padding.hpp"
 #include "device/panel.cuh"
 #include "schemes/ozaki2/device_quadrants.cuh"
 #include "schemes/ozaki2/device_residue_rows.cuh"
@@ -59,7 +59,7 @@ template <class T>
           static_cast<std::int64_t>(piece) * work.half, work.half_k, work.half};
 }
 
-/// A block takes every gridDim-th panel of both operands.
+/// @range  one block: a panel of one operand
 template <class T>
 __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
     strassen_residues(const __grid_constant__ Work<T> work) {
@@ -68,50 +68,43 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
   __shared__ PlaneRow<device::Element<T>::kTerms, kQuadrantWords> rows[num::kMaxPlanes];
   base::follow_previous_kernel();
   if (work.state->num_strassen_products == 0) return;
-  kernels::load_plane_rows(rows, work.num_planes);
+  const bool is_other = blockIdx.x >= work.tasks[0].num_panels;
+  const Task<T>& task = work.tasks[is_other ? 1 : 0];
+  const problem::Lines<T>& lines = task.operand.lines;
   const int half = work.half;
+  const QuadrantPanel<T> at = panel_of(work, task, blockIdx.x - (is_other ? work.tasks[0].num_panels : 0));
+  const bool is_in_chunks = task.is_across && comes_in_chunks(lines, at);
+  if (is_in_chunks) {
+    load_chunks(lines, at, panel);
+  } else {
+    load_panel(lines, task.is_across, at, panel);
+  }
+  kernels::load_plane_rows(rows, work.num_planes);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int slot = warp / P::kWarpsPerLine;
   const int part = warp % P::kWarpsPerLine;
-  const std::uint32_t end = work.tasks[0].num_panels + work.tasks[1].num_panels;
-#pragma unroll 1
-  for (std::uint32_t number = blockIdx.x; number < end; number += gridDim.x) {
-    const bool is_other = number >= work.tasks[0].num_panels;
-    const Task<T>& task = work.tasks[is_other ? 1 : 0];
-    const problem::Lines<T>& lines = task.operand.lines;
-    const QuadrantPanel<T> at = panel_of(work, task, is_other ? number - work.tasks[0].num_panels : number);
-    const bool is_in_chunks = task.is_across && comes_in_chunks(lines, at);
-    if (is_in_chunks) {
-      load_chunks(lines, at, panel);
-    } else {
-      load_panel(lines, task.is_across, at, panel);
-    }
-    LineScaling scaling;
-    if (const std::int64_t line = at.line(slot); line < lines.num_lines) {
-      const num::LineStats stats = task.operand.line_buffers.stats[line];
-      scaling = LineScaling{line_scale(work.rung, stats), !stats.is_zero()};
-      if (at.first == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
-        task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
-    }
-    device::wait_for_copies();
-    if constexpr (sizeof(T) < 16) {
-      if (is_in_chunks) device::order_chunks<T>(2 * half, panel);
-    }
-    __syncthreads();
-    kernels::convert_line<T>(panel + slot * P::pitch(2 * half), half, part, task.is_second, lines.is_conjugated,
-                             scaling);
-    __syncthreads();
-    kernels::write_sums<T>(panel, at, task.is_second, rows, work.num_planes, task.operand.planes);
-    __syncthreads();  // all have read what is there
+  LineScaling scaling;
+  if (const std::int64_t line = at.line(slot); line < lines.num_lines) {
+    const num::LineStats stats = task.operand.line_buffers.stats[line];
+    scaling = LineScaling{line_scale(work.rung, stats), !stats.is_zero()};
+    if (at.first == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
+      task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
   }
+  device::wait_for_copies();
+  if constexpr (sizeof(T) < 16) {
+    if (is_in_chunks) device::order_chunks<T>(2 * half, panel);
+  }
+  __syncthreads();
+  kernels::convert_line<T>(panel + slot * P::pitch(2 * half), half, part, task.is_second, lines.is_conjugated, scaling);
+  __syncthreads();
+  kernels::write_sums<T>(panel, at, task.is_second, rows, work.num_planes, task.operand.planes);
 }
 
 }  // namespace
 
 template <class T>
 Status device_strassen_residues(std::span<const StrassenOperand<T>> operands, std::int64_t half_k,
-                                const num::Ladder& ladder, const device::DeviceState* state, int num_sms,
-                                product::Queue queue) {
+                                const num::Ladder& ladder, const device::DeviceState* state, product::Queue queue) {
   using P = device::Panel<T>;
   constexpr std::int64_t kStep = kernels::kBlockLength;
   const std::int64_t half = base::round_up(base::ceil_div(half_k, base::ceil_div(half_k, kMostHalf)), kStep);
@@ -137,12 +130,11 @@ Status device_strassen_residues(std::span<const StrassenOperand<T>> operands, st
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(strassen_residues<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(2 * kMostHalf)),
       "shared memory of sums of quadrants"));
-  const unsigned grid = std::min(panels, static_cast<unsigned>(kQuadrantBlocksPerSm * num_sms));
-  return base::launch_overlapped("strassen_residues", strassen_residues<T>, grid, device::kPanelThreads,
+  return base::launch_overlapped("strassen_residues", strassen_residues<T>, panels, device::kPanelThreads,
                                  static_cast<std::size_t>(P::bytes(static_cast<int>(2 * half))), queue, work);
 }
 
 template Status device_strassen_residues<double>(std::span<const StrassenOperand<double>>, std::int64_t,
-                                                 const num::Ladder&, const device::DeviceState*, int, product::Queue);
+                                                 const num::Ladder&, const device::DeviceState*, product::Queue);
 
 }  // namespace kizami::ozaki2
