@@ -49,7 +49,7 @@ struct Operand {
   device::DeviceLineBuffers buffers;
   std::int64_t loaded_line = -1;  ///< of the residue planes that are there
   std::int64_t loaded_inner = -1;
-  std::int64_t summed_line = -1;  ///< of the planes of sums of quadrants
+  std::int64_t summed_line = -1;                             ///< of the planes of sums of quadrants
   std::optional<DevicePreparedBuffers> kept = std::nullopt;  ///< of a prepared one
 };
 
@@ -256,9 +256,9 @@ class Ozaki2Call {
           const auto of = [&](const Operand<T>& x, Side side, std::uint64_t* nonfinite) {
             return SinglePassOperand<T>{{x.lines, x.buffers, planes_of_sums(side)}, digits(side), nonfinite};
           };
-          KIZAMI_RETURN_IF_ERROR(device_strassen_pass<T>(
-              of(a_, Side::kA, &state()->nonfinite_rows), of(b_, Side::kB, &state()->nonfinite_cols),
-              strassen_halves(plan_.shape), ladder(), state(), queue_));
+          KIZAMI_RETURN_IF_ERROR(device_strassen_pass<T>(of(a_, Side::kA, &state()->nonfinite_rows),
+                                                         of(b_, Side::kB, &state()->nonfinite_cols),
+                                                         strassen_halves(plan_.shape), ladder(), state(), queue_));
           if (!may_block_) return {};
         }
       }
@@ -556,9 +556,9 @@ class Ozaki2Call {
   bool may_block_ = false;      ///< state()->look may be another than kSample
   bool takes_strassen_ = false;
   const std::int32_t* by_sums_ = nullptr;  ///< device memory; not 0 there: sums of quadrants are multiplied, not planes
-  bool has_sums_ = false;       ///< where planes of the lowest rung would be are those of sums of quadrants
-  bool is_split_once_ = false;  ///< B has A's lines and statistics, and
-  bool is_conjugate_ = false;   ///< its planes, or those of conjugates
+  bool has_sums_ = false;                  ///< where planes of the lowest rung would be are those of sums of quadrants
+  bool is_split_once_ = false;             ///< B has A's lines and statistics, and
+  bool is_conjugate_ = false;              ///< its planes, or those of conjugates
   /// Of a call with prepared operands: whether it stays at the lowest rung, of lines as given, if the host knows that.
   std::optional<bool> stays_lowest_;
   DeviceBuffers buffers_;
