@@ -250,37 +250,39 @@ std::variant<double, product::Refusal> predict(const plan::Plan& plan) {
          gain + (plan::is_on_device(plan) ? device_phase_seconds(plan) : host_seconds(plan).sum());
 }
 
-/// Chunks of C for Strassen's products within the limit: the largest with all lines of one operand, or else of fewer of
-/// both, for lines of a further chunk are split again. @return whether there are any
-bool fit_strassen(plan::Plan& plan, std::size_t limit) {
+/// Chunks of C for Strassen's products within the limit: all rows and as many columns as fit, or else half of the rows and
+/// so on; or with rows for columns. @return whether there are any
+bool fit_strassen(plan::Plan& plan, std::size_t limit, bool cuts_columns) {
   constexpr std::int64_t kLeastLines = 2048;
   constexpr std::int64_t kPad = 2 * device::kDeviceLinePad;  // of halves
-  const problem::Shape& shape = plan.shape;
   plan::Chunk& chunk = plan::edit_stage<Ozaki2Stage>(plan).chunk;
-  const std::int64_t kc = base::round_up(shape.k, device::kDeviceInnerPad);
-  for (plan::Chunk most = {shape.m, shape.n, kc};;) {
+  plan::Chunk most = {plan.shape.m, plan.shape.n, chunk.kc};
+  do {
     chunk = most;
     do {
       if (booked_bytes(plan, limit) <= limit) return true;
-    } while (plan::halve(shape.m >= shape.n ? chunk.mc : chunk.nc, kLeastLines, kPad));
-    if (!plan::halve(shape.m >= shape.n ? most.nc : most.mc, kLeastLines, kPad)) return false;
-  }
+    } while (plan::halve(cuts_columns ? chunk.nc : chunk.mc, kLeastLines, kPad));
+  } while (plan::halve(cuts_columns ? most.mc : most.nc, kLeastLines, kPad));
+  return false;
 }
 
 /// Takes Strassen's products where they are quicker and what they need is within the limit.
-/// @param seconds  without them
+/// @param seconds  without them; then with them
 void plan_strassen(plan::Plan& plan, double& seconds) {
   if (!plan::is_on_device(plan) || !may_take_strassen(plan)) return;
-  plan::Plan candidate = plan;
-  plan::edit_stage<Ozaki2Stage>(candidate).takes_strassen = true;
   const std::size_t limit = device::workspace_limit(plan.policy.workspace_limit_bytes, plan.schedule.facts);
   const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
-  if (!fit_strassen(candidate, granted) || !may_take_strassen(candidate)) return;
-  const auto predicted = predict(candidate);
-  if (const auto* const sooner = std::get_if<double>(&predicted); sooner != nullptr && *sooner < seconds) {
+  const plan::Plan whole = plan;
+  for (const bool cuts_columns : {true, false}) {
+    plan::Plan candidate = whole;
+    plan::edit_stage<Ozaki2Stage>(candidate).takes_strassen = true;
+    if (!fit_strassen(candidate, granted, cuts_columns) || !may_take_strassen(candidate)) continue;
+    const auto predicted = predict(candidate);
+    const auto* const sooner = std::get_if<double>(&predicted);
+    if (sooner == nullptr || *sooner >= seconds) continue;
+    seconds = *sooner;
     candidate.schedule.product_bytes = product_bytes(candidate);
     candidate.schedule.workspace_bytes = booked_bytes(candidate, granted);
-    seconds = *sooner;
     plan = std::move(candidate);
   }
 }
