@@ -19,6 +19,7 @@
 #include "multi/schedule.hpp"
 #include "num/rung.hpp"
 #include "plan/plan.hpp"
+#include "problem/part.hpp"
 #include "problem/problem.hpp"
 
 namespace kizami::multi {

@@ -14,6 +14,7 @@
 #include "exec/device_call.hpp"
 #include "multi/pieces.hpp"
 #include "problem/lines.hpp"
+#include "problem/part.hpp"
 
 namespace kizami::multi {
 namespace {
