@@ -137,14 +137,12 @@ Made<T> alone(const SyrkCase<T>& c, const Policy& policy) {
   const Matrices<T> host(c);
   const DeviceArray<T> a(host.a);
   const DeviceArray<T> to(host.before);
-  const Op other = is_transposed(c.op)       ? Op::kNone
-                   : c.triangle.is_hermitian ? Op::kConjTranspose
-                                             : Op::kTranspose;
+  const Op other = is_transposed(c.op) ? Op::kNone : c.triangle.is_hermitian ? Op::kConjTranspose : Op::kTranspose;
   Made<T> made;
-  made.status = cuda::gemmt<T>(nullptr, c.layout,
-                               {.is_lower = c.triangle.is_lower, .has_real_diagonal = c.triangle.is_hermitian}, c.op,
-                               other, c.n, c.k, scalar_of<T>(c.alpha), a.data(), host.lda, a.data(), host.lda,
-                               scalar_of<T>(c.beta), to.data(), host.ldc, policy, &made.outcome);
+  made.status =
+      cuda::gemmt<T>(nullptr, c.layout, {.is_lower = c.triangle.is_lower, .has_real_diagonal = c.triangle.is_hermitian},
+                     c.op, other, c.n, c.k, scalar_of<T>(c.alpha), a.data(), host.lda, a.data(), host.lda,
+                     scalar_of<T>(c.beta), to.data(), host.ldc, policy, &made.outcome);
   EXPECT_TRUE(made.status.ok()) << print(c) << ": " << made.status.reason();
   std::vector<T> got = to.download();
   made.c = dense(host.c_view(got.data()));
@@ -292,7 +290,8 @@ TEST_F(MultiSyrk, HasTheBitsOfOneDeviceForOddShapes) {
       expect_bits_of_one<std::complex<double>>({.n = n, .k = k, .triangle = {is_lower, true}, .beta = 1});
     }
   }
-  expect_bits_of_one<double>({.n = 0, .k = 5});
+  for (const Where where : kEverywhere)
+    EXPECT_TRUE(share<double>({.n = 0, .k = 5}, hopper_policy({}), {.devices = {0, 0}}, where).status.ok());
   // Blocks of whole tiles.
   expect_bits_of_one<double>({.n = 2700, .k = 300});
   expect_bits_of_one<float>({.n = 2700, .k = 300, .triangle = {false}, .beta = 0.5});
@@ -398,8 +397,11 @@ TEST_F(MultiSyrk, HasTheBitsOfOneDeviceAtAllAccuracies) {
   for (const int bits : {20, 40, 52}) {
     for (const double phi : {0.5, 2.0}) {
       expect_bits_of_one<double>({.n = 200, .k = 300, .phi = phi, .accuracy = Accuracy::at_bits(bits)});
-      expect_bits_of_one<std::complex<float>>(
-          {.n = 150, .k = 300, .triangle = {false, true}, .phi = phi, .accuracy = Accuracy::at_bits(std::min(bits, 22))});
+      expect_bits_of_one<std::complex<float>>({.n = 150,
+                                               .k = 300,
+                                               .triangle = {false, true},
+                                               .phi = phi,
+                                               .accuracy = Accuracy::at_bits(std::min(bits, 22))});
     }
   }
 }
@@ -490,7 +492,7 @@ TEST_F(MultiSyrk, RefusesWhatIsWrongWithoutADevice) {
   const Piece<Z> c{0, 0, {x.data() + 16, 4, 4, 1, 4}};
   ASSERT_TRUE(plan_of(true).ok()) << plan_of(true).status().reason();
   EXPECT_EQ(run(plan_of(false).value(), {1.0, 1.0}, c), StatusCode::kOk);
-  EXPECT_EQ(run(plan_of(true).value(), {1.0, 1.0}, c), StatusCode::kInvalidArgument);                // not real
+  EXPECT_EQ(run(plan_of(true).value(), {1.0, 1.0}, c), StatusCode::kInvalidArgument);  // not real
   EXPECT_EQ(run(plan_of(true).value(), 1.0, {0, 0, {x.data() + 8, 4, 4, 1, 4}}), StatusCode::kInvalidArgument);
   EXPECT_EQ(run(plan_of(true).value(), 1.0, {0, 0, {x.data() + 16, 3, 4, 1, 4}}), StatusCode::kInvalidArgument);
   // Plans of one kind for calls of the other.
