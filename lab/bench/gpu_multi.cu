@@ -197,7 +197,7 @@ class Matrix {
     for (const Piece<T>& piece : pieces_) {
       const auto bytes = static_cast<std::size_t>(piece.view.rows * piece.view.cols) * sizeof(T);
       if (is_on_host_) {
-        std::memset(piece.view.data, 0, bytes);
+        std::fill_n(piece.view.data, piece.view.rows * piece.view.cols, T{});
       } else {
         check(cudaMemset(piece.view.data, 0, bytes), "clearing a matrix");
       }
