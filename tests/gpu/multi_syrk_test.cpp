@@ -22,7 +22,7 @@
 
 #include "gpu/device_case.hpp"
 #include "gpu/multi_case.hpp"
-#include "gpu/product_on_device.hpp"
+#include "gpu/sm90_test.hpp"
 #include "kizami/cuda_triangle.hpp"
 #include "kizami/multi.hpp"
 #include "multi/plan.hpp"
