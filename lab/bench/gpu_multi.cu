@@ -151,7 +151,7 @@ class HostPages {
 template <class T>
 class Memory {
  public:
-  Memory(std::int64_t count, int device) : device_(device) {
+  Memory(std::int64_t count, int device) : count_(count), device_(device) {
     const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
     if (device < 0) {
       host_.emplace(bytes);
@@ -169,8 +169,18 @@ class Memory {
     static_cast<void>(cudaFree(data_));
   }
   [[nodiscard]] T* data() const { return data_; }
+  void clear() const {
+    if (device_ < 0) {
+      std::fill_n(data_, count_, T{});
+      return;
+    }
+    const OnDevice current(device_);  // cudaMemset() takes memory of the current device alone
+    check(cudaMemset(data_, 0, static_cast<std::size_t>(count_) * sizeof(T)), "clearing a matrix");
+    check(cudaDeviceSynchronize(), "clearing a matrix");
+  }
 
  private:
+  std::int64_t count_;
   int device_;
   std::optional<HostPages> host_;
   T* data_ = nullptr;
@@ -181,8 +191,7 @@ template <class T>
 class Matrix {
  public:
   /// @param devices of the pieces; -1: the host
-  Matrix(std::int64_t rows, std::int64_t cols, const std::vector<int>& devices)
-      : rows_(rows), cols_(cols), is_on_host_(devices[0] < 0) {
+  Matrix(std::int64_t rows, std::int64_t cols, const std::vector<int>& devices) : rows_(rows), cols_(cols) {
     const auto count = static_cast<std::int64_t>(devices.size());
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t first = cols * i / count;
@@ -234,21 +243,13 @@ class Matrix {
     }
   }
   void clear() {
-    for (const Piece<T>& piece : pieces_) {
-      const auto bytes = static_cast<std::size_t>(piece.view.rows * piece.view.cols) * sizeof(T);
-      if (is_on_host_) {
-        std::fill_n(piece.view.data, piece.view.rows * piece.view.cols, T{});
-      } else {
-        check(cudaMemset(piece.view.data, 0, bytes), "clearing a matrix");
-      }
-    }
+    for (std::size_t i = 0; i < pieces_.size(); ++i) memories_[i]->clear();
   }
   [[nodiscard]] std::int64_t size() const { return rows_ * cols_; }
 
  private:
   std::int64_t rows_;
   std::int64_t cols_;
-  bool is_on_host_;
   std::vector<std::unique_ptr<Memory<T>>> memories_;
   std::vector<Piece<T>> pieces_;
 };
@@ -412,7 +413,7 @@ void measure_syrk(const Options& options, std::int64_t n, std::int64_t k, char t
       std::size_t free = 0;
       std::size_t total = 0;
       check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-      of_one_call.workspace_limit_bytes = total / 2;
+      of_one_call.workspace_limit_bytes = total / 10 * 7;
       check(call(of_one_call), "one device");
     } else {
       check(as_given, "one device");

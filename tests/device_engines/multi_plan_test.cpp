@@ -221,11 +221,6 @@ TEST(MultiPlan, RefusesTrianglesByName) {
   slices.slices.num_slices = 4;
   EXPECT_EQ(status(slices, 500, 500).code(), StatusCode::kUnsupported);
   EXPECT_NE(status(slices, 500, 500).reason().find("must be ozaki2 or auto"), std::string::npos);
-  Policy engine;
-  engine.engine = EngineName::kCublasLt;
-  EXPECT_EQ(status(engine, 16384, 500).code(), StatusCode::kUnsupported);
-  EXPECT_NE(status(engine, 16384, 500).reason().find("makes all of C, must be hopper"), std::string::npos)
-      << status(engine, 16384, 500).reason();
   Policy small;
   small.workspace_limit_bytes = std::size_t{1} << 20;
   EXPECT_FALSE(status(small, 5000, 1 << 20).ok());

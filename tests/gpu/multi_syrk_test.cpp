@@ -22,7 +22,7 @@
 
 #include "gpu/device_case.hpp"
 #include "gpu/multi_case.hpp"
-#include "gpu/product_on_device.hpp"
+#include "gpu/sm90_test.hpp"
 #include "kizami/cuda_triangle.hpp"
 #include "kizami/multi.hpp"
 #include "multi/plan.hpp"
@@ -477,7 +477,9 @@ TEST_F(MultiSyrk, RefusesWhatIsWrongWithoutADevice) {
   EXPECT_EQ(code(other, {.devices = {0, 0}}), StatusCode::kUnsupported);
   other = {};
   other.engine = EngineName::kCublasLt;
-  EXPECT_EQ(code(other, {.devices = {0, 0}}), StatusCode::kUnsupported);
+  const Status of_engine = multi::make_syrk_plan(Scalar::kF64, {}, 100, 10, other, {.devices = {0, 0}}).status();
+  EXPECT_EQ(of_engine.code(), StatusCode::kUnsupported);
+  EXPECT_NE(of_engine.reason().find("makes all of C, must be hopper"), std::string::npos) << of_engine.reason();
   EXPECT_EQ(code(hopper_policy({}), {.devices = {0, 0}}), StatusCode::kOk);
 
   using Z = std::complex<double>;

@@ -118,8 +118,7 @@ TEST_F(StrassenTest, TakesChunks) {
       for (const char* shape : {"600x520x300", "512x768x1024", "513x769x130", "1000x300x1100"})
         expect_taken("d " + std::string(op) + " " + shape + " A=exprand:phi=0.5 B=exprand:phi=0.5", of_chunk);
     }
-    for (const int k : {127, 128, 129, 1025, 5000, 16385})
-      expect_taken("d nt 270x530x" + std::to_string(k), of_chunk);
+    for (const int k : {127, 128, 129, 1025, 5000, 16385}) expect_taken("d nt 270x530x" + std::to_string(k), of_chunk);
     expect_taken("d nn 601x503x405 a=0.3 b=-2 ld+3 off+1", of_chunk);
     expect_taken("d nt 600x510x500 A=randn,nan@middle B=randn,inf@corner", of_chunk);
     expect_left("d nn 600x610x520 A=exprand:phi=4 B=exprand:phi=4", std::nullopt, of_chunk);

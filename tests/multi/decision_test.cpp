@@ -177,7 +177,11 @@ TEST(Decision, OfBlocksIsThatOfTheWholeC128) { expect_wholes<std::complex<double
 /// Blocks of one triangle of A A^T: pairs beside the diagonal stand for those across it, of the same lines.
 template <class T>
 void expect_mirrored(double grade, std::int64_t num_odd, Seen& seen) {
-  const Operand<T> a = operand<T>(9, 37, 200, grade, num_odd);
+  // Odd lines of two kinds, in different blocks.
+  Operand<T> a = operand<T>(9, 20, 200, grade, num_odd);
+  const Operand<T> more = operand<T>(10, 17, 200, grade, num_odd);
+  a.values.insert(a.values.end(), more.values.begin(), more.values.end());
+  a.num_lines += more.num_lines;
   const std::int64_t k = a.k;
   const auto exponents_of = [&](const Lines<T>& lines) {
     std::vector<std::int32_t> all(static_cast<std::size_t>(k));
