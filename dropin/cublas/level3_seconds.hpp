@@ -57,7 +57,7 @@ class Level3Seconds {
       const std::int64_t half = order / 2;
       const ProductSeconds product = product_of(order - half, half);
       seconds += count * products_of_update() * product.quickest;
-      order -= half;
+      order = half;
       count *= 2;
     }
     return seconds + count * (call_.is_solved ? solved_of(order) : native_of(order));
@@ -87,20 +87,18 @@ class Level3Seconds {
   [[nodiscard]] double native_of(std::int64_t order) const {
     const double halves = 0.5 * products_of_update() * product_of(order, order).native;
     if (call_.routine != Routine::kTrsm) return share_of_tiles(order) * halves;
-    constexpr std::int64_t kOfCublas = 256;  // lines that it solves at a time
-    const std::int64_t lines = std::min(order, kOfCublas);
-    const double blocks = static_cast<double>(order) / static_cast<double>(lines);
-    return halves + blocks * std::max(steps_of_cublas(lines), 0.5 * product_of(lines, lines).native);
+    constexpr double kOfCublas = 256;  // lines that it solves at a time
+    return halves + static_cast<double>(order) / kOfCublas * steps_of_cublas();
   }
-  /// The steps of cuBLAS' substitution: a start, and what each column adds.
-  [[nodiscard]] double steps_of_cublas(std::int64_t lines) const {
+  /// What the steps of cuBLAS' substitution in as many lines take beside their operations: a start, and of each column.
+  [[nodiscard]] double steps_of_cublas() const {
     struct Steps {
       double start;
       double column;
     };
     constexpr std::array<Steps, 4> kOf256 = {{{45e-6, 12.5e-9}, {66e-6, 17e-9}, {110e-6, 0.5e-9}, {60e-6, 33e-9}}};
     const Steps& steps = kOf256[index_of(call_.scalar)];
-    return static_cast<double>(lines) / 256.0 * (steps.start + steps.column * static_cast<double>(call_.width));
+    return steps.start + steps.column * static_cast<double>(call_.width);
   }
 
   /// solve_block(): a line after the other, columns side by side until all multiprocessors have some.
