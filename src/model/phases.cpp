@@ -319,6 +319,8 @@ constexpr double kSliceSumBytes = 4;
   work.sm_cycles = pairs * sums * at_once * (are_fused ? model.sum_cycles : model.sum_in_memory_cycles);
   PhaseTime time = time_of(work, s.rates);
   if (are_hidden) add_launches(time, std::max(model.hidden_launch * launches - time.seconds, 0.0));
+  // A thread has all sums of an element, and loads one when it has added the one before.
+  if (are_fused) add_launches(time, model.waits_of_sum * s.rates.latency_seconds * sums * at_once);
   return repeated(time, count / at_once);
 }
 
