@@ -583,11 +583,12 @@ class ModelStudyTest(CliTest):
             own_record("d nn 4096x4096x4096 phi=0.5", "hopper", 1.6, "14 moduli"), own_record("d nn 2048x2048x2048 phi=0.5", "hopper", 9, "14 moduli"),
             own_record("d nn 2048x2048x2048 phi=0.5", "hopper", 0.3, "14 moduli"), own_record("d nn 2048x2048x2048 phi=4", "hopper", 0.5, "19 moduli, repaired 3"),
             own_record("z nn 2048x2048x2048 randn", "ozaki1/7/truncated/karatsuba/cublaslt", 2), own_record("d nn 512x512x512 randn", "ozaki1/7/truncated/pairs", 2),
-            own_record("s nn 64x8192x8192 phi=0.5", "native", 0.2)]))
+            own_record("s nn 64x8192x8192 phi=0.5", "native", 0.2), own_record("d nn 4096x4096x4096 phi=0.5 update", "hopper", 1.7, "14 moduli")]))
         rows = self.rows_of("h200_rows.csv")
         self.assertEqual([(row["kind"], row["type"], row["way"], row["n"]) for row in rows],
                          [("F", "d", "ozaki2, kizami, 14 moduli", "4096"), ("J", "d", "ozaki2, kizami, 14 moduli", "2048"),
-                          ("J", "z", "ozaki1/7/truncated/karatsuba/cublaslt", "2048"), ("J", "s", "native", "64x8192x8192")])
+                          ("J", "z", "ozaki1/7/truncated/karatsuba/cublaslt", "2048"), ("J", "s", "native", "64x8192x8192"),
+                          ("F", "d", "ozaki2, kizami, 14 moduli, update", "4096")])
         self.assertEqual(float(rows[1]["measured_ms"]), 0.3)
         self.assertIn("Kizami on an H200, ozaki2, engine hopper: all calls that nothing was fitted to within 15 % | reproduced | 1 of 1", claims)
 
