@@ -23,6 +23,8 @@ constexpr const char* kNoNative = "this cuBLAS has no such function with 64-bit 
 
 /// Below, nobody recorded whether the model is right, and calls are too short to ask it for each of their products.
 constexpr std::int64_t kLeastOrder = 512;
+/// Likewise of what is solved by substitution where all products are cuBLAS'.
+constexpr std::int64_t kLeastWidthSolved = 1024;
 
 /// Whether diagonal blocks of the call are solved by substitution, not by cuBLAS.
 bool is_solved(const Call& call) { return call.routine == Routine::kTrsm && !is_complex(call.scalar); }
@@ -79,7 +81,9 @@ struct KeptChoice {
              [&](const KeptChoice& kept) {
                return kept.settings == &settings && kept.device == device && kept.call == key;
              },
-             [&] { return KeptChoice{&settings, device, key, choose(call, settings)}; })
+             [&] {
+               return KeptChoice{&settings, device, key, choose(call, settings)};
+             })
       .choice;
 }
 
@@ -289,7 +293,8 @@ const char* why_whole_is_native(const Call& call, const Context& context, const 
   const char* const reason = chosen(settings, product).why_native;
   if (policy_of(settings).scheme != Scheme::kAuto) return reason;
   // The blocks alone may be worth it, but not instead of what is refused.
-  if (reason != nullptr && (reason != kByPlan || !is_solved(call))) return reason;
+  const bool is_worth_solving = is_solved(call) && blocked(call).width >= kLeastWidthSolved;
+  if (reason != nullptr && (reason != kByPlan || !is_worth_solving)) return reason;
   return level3_choice_of(call, settings).block > 0 ? nullptr : kByPlan;
 }
 

@@ -18,9 +18,9 @@ namespace kizami::dropin::cublas {
 /// What became of a call.
 struct Blocks {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS or of CUDA; C is then undefined
-  bool is_whole = false;  ///< one product of Kizami made all of it
-  Choice whole{};         ///< of that product
-  std::int64_t block = 0;         ///< the order of the largest diagonal block
+  bool is_whole = false;                          ///< one product of Kizami made all of it
+  Choice whole{};                                 ///< of that product
+  std::int64_t block = 0;                         ///< the order of the largest diagonal block
   int num_emulated = 0;
   int num_solved = 0;               ///< diagonal blocks by substitution
   int num_native = 0;               ///< products that the planner prefers native, or Kizami refused

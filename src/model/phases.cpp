@@ -356,7 +356,8 @@ constexpr double kSliceSumBytes = 4;
   out.operations = 2 * e.m * e.n * e.k * out.num_products;
   const Products p{
       .format = Format::kInt8, .m = e.m, .n = e.n, .k = e.k, .num_products = static_cast<double>(out.num_products)};
-  Work work{.phase = "products", .part = Part::kComputation, .launches = 1, .bytes = result_bytes(s.request) * e.m * e.n};
+  Work work{
+      .phase = "products", .part = Part::kComputation, .launches = 1, .bytes = result_bytes(s.request) * e.m * e.n};
   work.operations = out.operations;
   work.reached = share_reached(s.program.slices.fused, p, s.rates, s.is_sustained);
   if (c.slices == s.program.slices.most_fused_slices) work.reached *= s.program.slices.fused_share_of_most;

@@ -374,7 +374,7 @@ TEST_F(Level3, SolutionsAreTakenForTheirBlocksAlone) {
   EXPECT_EQ(solved_blocks().count, 4);
   EXPECT_EQ(native.size(), 3U);
   EXPECT_TRUE(kizami.empty());
-  expect_forwarded(solve(1024, 64));
+  expect_forwarded(solve(1024, 1023));
   expect_forwarded(solve(511, 2048));
   configuration().settings.policy.scheme = Scheme::kNative;
   expect_forwarded(solve(1024, 2048));

@@ -35,10 +35,9 @@ TEST_F(SelfTest, SeesABitOfAnyProduct) {
     const Status status = self_test(environment.value(), cases);
     ASSERT_FALSE(status.ok()) << "case " << i;
     EXPECT_EQ(status.code(), StatusCode::kUnsupported);
-    for (const std::string& words :
-         {std::string("device 0, of compute capability "), std::string("fails a test: "),
-          std::string(to_string(cases[i].scalar)) + " " + std::to_string(cases[i].m) + "x", std::string("by engine "),
-          std::string("the bits are not the processor's")}) {
+    for (const std::string& words : {std::string("device 0, of compute capability "), std::string("fails a test: "),
+                                     std::string(to_string(cases[i].scalar)) + " " + std::to_string(cases[i].m) + "x",
+                                     std::string("by engine "), std::string("the bits are not the processor's")}) {
       EXPECT_NE(status.reason().find(words), std::string::npos) << words << ": " << status.reason();
     }
   }

@@ -246,7 +246,8 @@ TEST(Predict, SumsWaitForEachPlane) {
   };
   constexpr double kWait = 500 / 1.98e9;
   EXPECT_NEAR(waits(Scalar::kC128, ComplexForm::kFour) - waits(Scalar::kF64, ComplexForm::kAuto), 21 * kWait, 1e-12);
-  EXPECT_NEAR(waits(Scalar::kC128, ComplexForm::kKaratsuba) - waits(Scalar::kF64, ComplexForm::kAuto), 14 * kWait, 1e-12);
+  EXPECT_NEAR(waits(Scalar::kC128, ComplexForm::kKaratsuba) - waits(Scalar::kF64, ComplexForm::kAuto), 14 * kWait,
+              1e-12);
 }
 
 TEST(Predict, Gemmul8ByHand) {
