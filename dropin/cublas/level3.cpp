@@ -43,19 +43,29 @@ struct KeptChoice {
   Level3Choice choice;
 };
 
+/// Products of a type, as the planner predicts them.
+class PredictedProducts {
+ public:
+  PredictedProducts(Scalar scalar, const Settings& settings) : settings_(settings) { product_.scalar = scalar; }
+  double quickest(std::int64_t m, std::int64_t n, std::int64_t k) {
+    const Choice& choice = chosen(settings_, of(m, n, k));
+    return choice.why_native == nullptr ? choice.seconds : native(m, n, k);
+  }
+  double native(std::int64_t m, std::int64_t n, std::int64_t k) { return predicted_native(of(m, n, k)); }
+
+ private:
+  const Call& of(std::int64_t m, std::int64_t n, std::int64_t k) {
+    product_.m = m;
+    product_.n = n;
+    product_.k = k;
+    return product_;
+  }
+  const Settings& settings_;
+  Call product_;
+};
+
 [[nodiscard]] Level3Choice choose(const Call& call, const Settings& settings) {
-  const auto products = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
-    Call product;
-    product.scalar = call.scalar;
-    product.m = m;
-    product.n = n;
-    product.k = k;
-    const Choice& choice = chosen(settings, product);
-    const bool is_emulated = choice.why_native == nullptr;
-    const double emulated = choice.seconds;
-    const double native = native_alternative(settings, product);
-    return ProductSeconds{is_emulated ? emulated : native, native};
-  };
+  PredictedProducts products(call.scalar, settings);
   double whole = std::numeric_limits<double>::infinity();
   if (has_triangle(call.routine) && !is_rank_2k(call.routine)) {
     Call all;
@@ -295,6 +305,9 @@ const char* why_whole_is_native(const Call& call, const Context& context, const 
   // The blocks alone may be worth it, but not instead of what is refused.
   const bool is_worth_solving = is_solved(call) && blocked(call).width >= kLeastWidthSolved;
   if (reason != nullptr && (reason != kByPlan || !is_worth_solving)) return reason;
+  // At an accuracy that cuBLAS does not guarantee of a product, time is not what decides.
+  const bool is_bits = settings.policy.accuracy.kind == Accuracy::Kind::kBits;
+  if (is_bits && reason == nullptr && native_alternative(settings, product) == 0) return nullptr;
   return level3_choice_of(call, settings).block > 0 ? nullptr : kByPlan;
 }
 

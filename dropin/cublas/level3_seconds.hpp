@@ -16,12 +16,6 @@
 
 namespace kizami::dropin::cublas {
 
-/// What one product takes. @units seconds; infinite: nobody does it
-struct ProductSeconds {
-  double quickest = 0;  ///< of whom the planner would give it to
-  double native = 0;    ///< of cuBLAS
-};
-
 /// A call without its matrices.
 struct BlockedCall {
   Routine routine = Routine::kSyrk;
@@ -39,11 +33,12 @@ struct BlockedCall {
   return {x.routine, scalar, level3::order_of(x), has_own ? x.k : is_left ? x.n : x.m, is_left, false};
 }
 
-/// @param products  products(m, n, k) -> ProductSeconds
+/// @param products  seconds of one product: .quickest(m, n, k) of whom the planner would give it to, .native(m, n, k) of
+///        cuBLAS. Each may be a plan that has to be made, so neither is asked for in vain.
 template <class Products>
 class Level3Seconds {
  public:
-  Level3Seconds(const BlockedCall& call, const Products& products) : call_(call), products_(products) {}
+  Level3Seconds(const BlockedCall& call, Products& products) : call_(call), products_(products) {}
 
   /// cuBLAS' routine.
   [[nodiscard]] double native() const { return native_of(call_.order); }
@@ -55,8 +50,8 @@ class Level3Seconds {
     std::int64_t order = call_.order;
     while (order > block) {
       const std::int64_t half = order / 2;
-      const ProductSeconds product = product_of(order - half, half);
-      seconds += count * products_of_update() * product.quickest;
+      seconds += count * products_of_update() *
+                 of_product(order - half, half, [&](auto... x) { return products_.quickest(x...); });
       order = half;
       count *= 2;
     }
@@ -80,14 +75,18 @@ class Level3Seconds {
   }
   [[nodiscard]] double products_of_update() const { return is_rank_2k(call_.routine) ? 2 : 1; }
 
-  /// Lines that take by lines that give.
-  [[nodiscard]] ProductSeconds product_of(std::int64_t taking, std::int64_t giving) const {
-    if (has_triangle(call_.routine)) return products_(taking, giving, call_.width);
-    return call_.is_left ? products_(taking, call_.width, giving) : products_(call_.width, taking, giving);
+  /// Of lines that take by lines that give.
+  template <class Seconds>
+  [[nodiscard]] double of_product(std::int64_t taking, std::int64_t giving, const Seconds& seconds) const {
+    if (has_triangle(call_.routine)) return seconds(taking, giving, call_.width);
+    return call_.is_left ? seconds(taking, call_.width, giving) : seconds(call_.width, taking, giving);
+  }
+  [[nodiscard]] double native_product(std::int64_t order) const {
+    return of_product(order, order, [&](auto... x) { return products_.native(x...); });
   }
 
   [[nodiscard]] double native_of(std::int64_t order) const {
-    const double halves = 0.5 * products_of_update() * product_of(order, order).native;
+    const double halves = 0.5 * products_of_update() * native_product(order);
     if (call_.routine != Routine::kTrsm) return share_of_tiles(order) * halves;
     constexpr double kOfCublas = 256;  // lines that it solves at a time
     return halves + static_cast<double>(order) / kOfCublas * steps_of_cublas();
@@ -110,7 +109,7 @@ class Level3Seconds {
     constexpr double kColumn = 0.02e-9;  // of a line
     const double lines = static_cast<double>(order);
     const double steps = lines * (kLine + kColumn * static_cast<double>(call_.width));
-    return kLaunch + std::max(steps, 0.5 * product_of(order, order).native);
+    return kLaunch + std::max(steps, 0.5 * native_product(order));
   }
 
   [[nodiscard]] static std::size_t index_of(Scalar scalar) {
@@ -127,7 +126,7 @@ class Level3Seconds {
   }
 
   const BlockedCall& call_;
-  const Products& products_;
+  Products& products_;
 };
 
 /// The order of the largest diagonal block where bits must not depend on a prediction. Native ones: on an H200 (orders of
@@ -153,7 +152,7 @@ struct Level3Choice {
 /// @param whole  seconds of all of C where one product can leave a triangle of it out; infinite: none can
 /// @param gain   cuBLAS is left only what is predicted to take so many times as long by it
 template <class Products>
-[[nodiscard]] Level3Choice level3_choice(const BlockedCall& call, double whole, double gain, const Products& products) {
+[[nodiscard]] Level3Choice level3_choice(const BlockedCall& call, double whole, double gain, Products& products) {
   constexpr std::int64_t kLeast = 128;
   constexpr double kWorthMore = 1.1;  // smaller blocks are more products, each with an error of its own
   const Level3Seconds seconds(call, products);

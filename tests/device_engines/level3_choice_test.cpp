@@ -27,7 +27,6 @@ namespace {
 using dropin::Routine;
 using dropin::cublas::BlockedCall;
 using dropin::cublas::Level3Choice;
-using dropin::cublas::ProductSeconds;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -37,10 +36,13 @@ class Planner {
   explicit Planner(Scalar scalar, Environment environment) : scalar_(scalar), environment_(std::move(environment)) {
     policy_.reproducibility = Reproducibility::kNotGuaranteed;
   }
-  ProductSeconds operator()(std::int64_t m, std::int64_t n, std::int64_t k) const {
+  [[nodiscard]] double quickest(std::int64_t m, std::int64_t n, std::int64_t k) const {
+    return seconds({scalar_, m, n, k}, policy_);
+  }
+  [[nodiscard]] double native(std::int64_t m, std::int64_t n, std::int64_t k) const {
     Policy native = policy_;
     native.scheme = Scheme::kNative;
-    return {seconds({scalar_, m, n, k}, policy_), seconds({scalar_, m, n, k}, native)};
+    return seconds({scalar_, m, n, k}, native);
   }
   /// Of all of C by what leaves a triangle out.
   [[nodiscard]] double of_triangle(std::int64_t n, std::int64_t k) const {

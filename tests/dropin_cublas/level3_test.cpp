@@ -427,6 +427,12 @@ TEST_F(Level3, OfThePlannerOnlyWhatIsPredictedToGain) {
   expect_forwarded(rank_k(600, 600));
   expect_forwarded(rank_k(8192, 3));
   expect_emulated_beside_blocks(rank_k(8192, 8192), 7, 8);
+  configuration().settings.policy.accuracy = Accuracy::at_bits(20);
+  expect_forwarded(rank_k(600, 600));
+  planner().can_be_native = false;  // not at that accuracy
+  expect_emulated_beside_blocks(rank_k(600, 600), 1, 2);
+  planner().can_be_native = true;
+  configuration().settings.policy.accuracy = {};
   // Blocks of 1024 would be most of the time of a card whose FP64 is weak, and less is too small for it.
   planner().seconds_of = card_of(1.3e12);
   expect_emulated_beside_blocks(rank_k(8192, 8192), 63, 64);
