@@ -49,6 +49,7 @@ struct PredictOptions {
   std::vector<std::string> shares;
   std::string node, link, network, host, latency, home, parts;
   bool is_accurate = false;
+  bool is_update = false;
   bool is_csv = false;
   bool is_json = false;
 };
@@ -194,6 +195,7 @@ Request request_of(const PredictOptions& options, const std::string& scheme, con
   const std::string usual = request.way == model::Way::kEc ? "fp16" : "int8";
   request.format = choice<model::Format>("--format", options.format.empty() ? usual : options.format);
   request.is_accurate = options.is_accurate;
+  request.is_update = options.is_update;
   request.complex_form = choice<model::ComplexForm>("--complex-form", options.complex_form);
   return request;
 }
@@ -561,6 +563,7 @@ Command add_predict(CLI::App& program) {
       ->type_name("pieces|device|host");
   app->add_option("--parts", options->parts, "of a device's block [4; 1 across nodes]")->type_name("Q");
   app->add_option("--picture", options->picture, "draw the roofline of a sweep: an SVG file")->type_name("FILE");
+  app->add_flag("--update", options->is_update, "beta is not 0: C is read, too");
   app->add_flag("--accurate", options->is_accurate, "gemmul8: scaling by a product of its own");
   app->add_flag("--csv", options->is_csv, "print a line of CSV for each prediction");
   app->add_flag("--json", options->is_json, "print a JSON object for each prediction");

@@ -17,12 +17,6 @@ namespace {
 
 constexpr const char* kUnmeasured = "the device is not calibrated, and the gain too small to be sure of";
 
-/// -1: there is none.
-int current_device() {
-  int device = -1;
-  return cudaGetDevice(&device) == cudaSuccess ? device : -1;
-}
-
 /// Whether anything is emulated on the current device by that engine: if not, it is not for the shape that was refused.
 void report_if_unusable(int device, const Settings& settings) {
   constexpr int kMaxDevices = 62;
@@ -38,23 +32,11 @@ void report_if_unusable(int device, const Settings& settings) {
     std::fprintf(stderr, "kizami: %s; every call is left to the native library\n", plan.status().reason().c_str());
 }
 
-/// Whether Kizami is quicker than the native library even if predictions are some way off, as they may be on a card whose
-/// rates nobody has measured. Says once how to have them measured.
 bool pays_unmeasured(const Settings& settings, const Call& call, double seconds) {
-  constexpr double kGain = 1.3;
-  if (settings.policy.scheme != Scheme::kAuto) return true;
-  const Result<bool> is_calibrated = cuda::is_calibrated();
-  if (!is_calibrated.ok() || is_calibrated.value()) return true;
-  static std::atomic<bool> has_told{false};
-  if (!has_told.exchange(true)) {
-    std::fprintf(
-        stderr,
-        "kizami: the rates of this device are not measured, so only products are emulated that are predicted %.1f "
-        "times faster; kizami calibrate measures them, in 25 seconds\n",
-        kGain);
-  }
+  const double gain = least_gain(settings);
+  if (gain <= 1.0) return true;
   const double native = native_alternative(settings, call);
-  return native == 0 || native >= kGain * seconds;
+  return native == 0 || native >= gain * seconds;
 }
 
 Choice choose(const Settings& settings, int device, const Call& call, std::size_t workspace_limit) {
@@ -107,6 +89,27 @@ bool is_for(const Choice& choice, const Settings& settings, int device, const Ca
 }
 
 }  // namespace
+
+int current_device() {
+  int device = -1;
+  return cudaGetDevice(&device) == cudaSuccess ? device : -1;
+}
+
+double least_gain(const Settings& settings) {
+  constexpr double kGain = 1.3;
+  if (settings.policy.scheme != Scheme::kAuto) return 1;
+  const Result<bool> is_calibrated = cuda::is_calibrated();
+  if (!is_calibrated.ok() || is_calibrated.value()) return 1;
+  static std::atomic<bool> has_told{false};
+  if (!has_told.exchange(true)) {
+    std::fprintf(
+        stderr,
+        "kizami: the rates of this device are not measured, so only products are emulated that are predicted %.1f "
+        "times faster; kizami calibrate measures them, in 25 seconds\n",
+        kGain);
+  }
+  return kGain;
+}
 
 Result<Plan> plan_of(const Call& call, const Policy& policy) {
   if (call.routine == Routine::kGemmt) return cuda::make_triangle_plan(call.scalar, call.n, call.k, policy);

@@ -38,6 +38,13 @@ struct Choice {
   std::size_t workspace_bytes;
 };
 
+/// The thread's current device; -1: there is none.
+[[nodiscard]] int current_device();
+
+/// How many times as long the native library must be predicted to take: 1, or more where predictions may be some way off, as
+/// on a card whose rates nobody has measured. Says once how to have them measured.
+[[nodiscard]] double least_gain(const Settings& settings);
+
 /// The plan of a product, gemmt, symm or hemm on the current device.
 [[nodiscard]] Result<Plan> plan_of(const Call& call, const Policy& policy);
 

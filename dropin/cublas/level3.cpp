@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "dropin/cublas/attempt.hpp"
 #include "dropin/cublas/choice.hpp"
 #include "dropin/cublas/device_failure.hpp"
+#include "dropin/cublas/level3_seconds.hpp"
 #include "dropin/cublas/native_level3.hpp"
 #include "dropin/cublas/solve_block.hpp"
 #include "dropin/level3/halves.hpp"
@@ -19,40 +21,87 @@ constexpr const char* kDeviceFactors = "alpha and beta are in device memory";
 constexpr const char* kDiagonal = "diagonal blocks are native, whose accuracy does not do";
 constexpr const char* kNoNative = "this cuBLAS has no such function with 64-bit integers";
 
+/// Below, nobody recorded whether the model is right, and calls are too short to ask it for each of their products.
+constexpr std::int64_t kLeastOrder = 512;
+/// Likewise of what is solved by substitution where all products are cuBLAS'.
+constexpr std::int64_t kLeastWidthSolved = 1024;
+
 /// Whether diagonal blocks of the call are solved by substitution, not by cuBLAS.
 bool is_solved(const Call& call) { return call.routine == Routine::kTrsm && !is_complex(call.scalar); }
 
-/// The order of the largest native block, or of one that is solved. Native ones: on an H200
-/// (lab/results/h200/level3.jsonl, orders of 2048 to 8192) the best of 256..4096, or near it, for all orders: 1024 in
-/// place of 2048 costs syrk of FP64 15 %, 2048 in place of 512 trmm of complex FP32 a third. Solved ones: 256 in place of
-/// 128 costs dtrsm 3 to 10 % at orders of 1024 to 8192, and 128 in place of 256 strsm 3 % at 4096.
-std::int64_t max_block(const Call& call) {
-  if (is_solved(call)) return call.scalar == Scalar::kF64 ? 128 : 256;
-  if (call.scalar == Scalar::kC64) return has_triangle(call.routine) ? 1024 : 512;
-  return has_triangle(call.routine) || real_of(call.scalar) == Scalar::kF64 ? 2048 : 1024;
-}
-std::int64_t block_of(const Call& call) {
-  constexpr std::int64_t kSmall = 512;  // what is emulated where that is asked for, and then most of it
-  const std::int64_t order = level3::order_of(call);
-  return order < kSmall ? std::max<std::int64_t>(order / 4, 1) : std::min((order + 1) / 2, max_block(call));
+[[nodiscard]] BlockedCall blocked(const Call& call) {
+  BlockedCall blocked = blocked_call(call, call.scalar);
+  blocked.is_solved = is_solved(call);
+  return blocked;
 }
 
-/// What is solved by substitution whoever multiplies: at 1024 to 2048 10 to 18 % quicker than cuBLAS with as many
-/// right-hand sides (lab/results/h200/level3.jsonl), unmeasured at 512.
-constexpr std::int64_t kLeastSolved = 512;
-constexpr std::int64_t kLeastWidthSolved = 2048;
+/// Who answers a call of default settings, remembered: what it is asked for decides, as in Choice.
+struct KeptChoice {
+  const Settings* settings;
+  int device;
+  BlockedCall call;
+  Level3Choice choice;
+};
 
-/// Whether a call is quicker by substitution in its diagonal blocks even where all its products are cuBLAS'.
-bool is_quicker_solved(const Call& call, const Settings& settings) {
-  if (!is_solved(call) || policy_of(settings).scheme != Scheme::kAuto) return false;
-  return call.k >= kLeastSolved && (call.side == 'L' ? call.n : call.m) >= kLeastWidthSolved;
+/// Products of a type, as the planner predicts them.
+class PredictedProducts {
+ public:
+  PredictedProducts(Scalar scalar, const Settings& settings) : settings_(settings) { product_.scalar = scalar; }
+  double quickest(std::int64_t m, std::int64_t n, std::int64_t k) {
+    const Choice& choice = chosen(settings_, of(m, n, k));
+    return choice.why_native == nullptr ? choice.seconds : native(m, n, k);
+  }
+  double native(std::int64_t m, std::int64_t n, std::int64_t k) { return predicted_native(of(m, n, k)); }
+
+ private:
+  const Call& of(std::int64_t m, std::int64_t n, std::int64_t k) {
+    product_.m = m;
+    product_.n = n;
+    product_.k = k;
+    return product_;
+  }
+  const Settings& settings_;
+  Call product_;
+};
+
+[[nodiscard]] Level3Choice choose(const Call& call, const Settings& settings) {
+  PredictedProducts products(call.scalar, settings);
+  double whole = std::numeric_limits<double>::infinity();
+  if (has_triangle(call.routine) && !is_rank_2k(call.routine)) {
+    Call all;
+    all.scalar = call.scalar;
+    all.m = all.n = call.n;
+    all.k = call.k;
+    if (chosen(settings, all).why_native == nullptr) {
+      all.routine = Routine::kGemmt;
+      const Choice& triangle = chosen(settings, all);
+      // The one that can leave a triangle out; a workspace that is too small is seen by the call.
+      if (triangle.why_native == nullptr && triangle.engine == to_string(EngineName::kHopper)) whole = triangle.seconds;
+    }
+  }
+  return level3_choice(blocked(call), whole, least_gain(settings), products);
 }
 
-/// The least order at which blocks were not slower than the native routine there, by more than a few percent.
-std::int64_t least_order(const Call& call, const Settings& settings) {
-  if (call.scalar == Scalar::kC64) return 2048;
-  if (is_quicker_solved(call, settings)) return kLeastSolved;
-  return has_triangle(call.routine) ? 4096 : 3072;
+[[nodiscard]] const Level3Choice& level3_choice_of(const Call& call, const Settings& settings) {
+  const BlockedCall key = blocked(call);
+  const int device = current_device();
+  const auto place = key.width ^ (static_cast<std::int64_t>(key.routine) << 40);
+  return remembered<KeptChoice>(
+             key.order, place, key.is_left ? 1 : 0,
+             [&](const KeptChoice& kept) {
+               return kept.settings == &settings && kept.device == device && kept.call == key;
+             },
+             [&] {
+               return KeptChoice{&settings, device, key, choose(call, settings)};
+             })
+      .choice;
+}
+
+/// The order of the largest diagonal block: where a scheme is asked for, bits are of the call alone.
+std::int64_t block_of(const Call& call, const Settings& settings) {
+  if (policy_of(settings).scheme != Scheme::kAuto) return fixed_block(blocked(call));
+  const std::int64_t block = level3_choice_of(call, settings).block;
+  return block > 0 ? block : fixed_block(blocked(call));
 }
 
 /// What it takes to write A out in full: a launch, and 3 elements that move for 2. Whole calls of FP32 less those of gemm
@@ -201,22 +250,22 @@ double native_roundings(const Call& call, std::int64_t terms) {
   return (is_complex(call.scalar) ? 2.0 : 1.0) * (is_rank_2k(call.routine) ? 2.0 : 1.0) * static_cast<double>(terms);
 }
 
-/// The terms of a sum within a diagonal block; with two more for one that is solved (solve_block.hpp).
-std::int64_t terms_of_block(const Call& call) {
-  return has_triangle(call.routine) ? call.k : block_of(call) + (is_solved(call) ? 2 : 0);
+/// The terms of a sum within a diagonal block of that order; with two more for one that is solved (solve_block.hpp).
+std::int64_t terms_of_block(const Call& call, std::int64_t block) {
+  return has_triangle(call.routine) ? call.k : block + (is_solved(call) ? 2 : 0);
 }
 
-double native_bound(const Call& call) {
-  return native_roundings(call, terms_of_block(call)) * std::ldexp(1.0, -significand_bits(call.scalar));
+double native_bound(const Call& call, std::int64_t block) {
+  return native_roundings(call, terms_of_block(call, block)) * std::ldexp(1.0, -significand_bits(call.scalar));
 }
 
-/// Why blocks of a call cannot be had, or were slower than all of it, or null.
+/// Why blocks of a call cannot be had, or null.
 const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings) {
   if (context.has_device_factors) return kDeviceFactors;
-  if (policy_of(settings).scheme == Scheme::kAuto && level3::order_of(call) < least_order(call, settings))
-    return kByPlan;
   const Accuracy& accuracy = settings.policy.accuracy;
-  if (accuracy.kind == Accuracy::Kind::kBits && native_bound(call) > std::ldexp(1.0, -accuracy.bits)) return kDiagonal;
+  if (accuracy.kind == Accuracy::Kind::kBits &&
+      native_bound(call, block_of(call, settings)) > std::ldexp(1.0, -accuracy.bits))
+    return kDiagonal;
   return with_scalar(call.scalar, [&]<class T>() -> const char* {
     if (factor_at<T>(call.alpha, has_real_alpha(call)) == T{}) return kNothing;
     return NativeLevel3<T>::is_there(call.routine) ? nullptr : kNoNative;
@@ -247,11 +296,19 @@ Call largest_product(const Call& call) {
 
 const char* why_whole_is_native(const Call& call, const Context& context, const Settings& settings) {
   if (is_symmetric(call.routine)) return why_not_written_out(call, settings);
+  if (policy_of(settings).scheme == Scheme::kAuto && level3::order_of(call) < kLeastOrder) return kByPlan;
   if (const char* reason = why_no_blocks(call, context, settings)) return reason;
   const Call product = largest_product(call);
   if (product.m == 0 || product.n == 0 || product.k == 0) return kOneBlock;
   const char* const reason = chosen(settings, product).why_native;
-  return reason == kByPlan && is_quicker_solved(call, settings) ? nullptr : reason;
+  if (policy_of(settings).scheme != Scheme::kAuto) return reason;
+  // The blocks alone may be worth it, but not instead of what is refused.
+  const bool is_worth_solving = is_solved(call) && blocked(call).width >= kLeastWidthSolved;
+  if (reason != nullptr && (reason != kByPlan || !is_worth_solving)) return reason;
+  // At an accuracy that cuBLAS does not guarantee of a product, time is not what decides.
+  const bool is_bits = settings.policy.accuracy.kind == Accuracy::Kind::kBits;
+  if (is_bits && reason == nullptr && native_alternative(settings, product) == 0) return nullptr;
+  return level3_choice_of(call, settings).block > 0 ? nullptr : kByPlan;
 }
 
 Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings, std::int64_t block) {
@@ -259,8 +316,11 @@ Blocks emulate_blocks(const Call& call, const Context& context, const Settings& 
     Parts<T> parts(call, context, settings);
     const TypedCall<T> whole = typed<T>(call);
     if (block == 0 && parts.multiply_triangle(whole)) return parts.done();
-    level3::by_halves(whole, block > 0 ? block : block_of(call), parts);
-    return parts.done();
+    const std::int64_t order = block > 0 ? block : block_of(call, settings);
+    level3::by_halves(whole, order, parts);
+    Blocks done = parts.done();
+    done.block = order;
+    return done;
   });
 }
 
@@ -269,12 +329,12 @@ Allowance allowance_of(const Call& call, const Blocks& blocks, Gauge gauge, std:
   if (blocks.is_whole) return {blocks.bound, gauge, kEpilogueRoundings};
   if (has_triangle(call.routine)) {
     const double native = native_roundings(call, call.k);
-    if (level3::is_in_diagonal_block(call.n, block_of(call), i, j)) return {0, gauge, kEpilogueRoundings + native};
+    if (level3::is_in_diagonal_block(call.n, blocks.block, i, j)) return {0, gauge, kEpilogueRoundings + native};
     return {blocks.bound, gauge, kEpilogueRoundings + (has_native_products ? native : 0)};
   }
   // A block of cuBLAS', and the epilogues of what is added by halves, with twice the roundings for complex factors.
-  const double native = native_roundings(call, has_native_products ? call.k : terms_of_block(call));
-  const double halvings = 1 + std::log2(static_cast<double>(call.k) / static_cast<double>(block_of(call)));
+  const double native = native_roundings(call, has_native_products ? call.k : terms_of_block(call, blocks.block));
+  const double halvings = 1 + std::log2(static_cast<double>(call.k) / static_cast<double>(blocks.block));
   return {blocks.bound, gauge, native + 2 * kEpilogueRoundings * (1 + halvings)};
 }
 

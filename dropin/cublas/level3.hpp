@@ -20,6 +20,7 @@ struct Blocks {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS or of CUDA; C is then undefined
   bool is_whole = false;                          ///< one product of Kizami made all of it
   Choice whole{};                                 ///< of that product
+  std::int64_t block = 0;                         ///< the order of the largest diagonal block
   int num_emulated = 0;
   int num_solved = 0;               ///< diagonal blocks by substitution
   int num_native = 0;               ///< products that the planner prefers native, or Kizami refused
@@ -32,14 +33,14 @@ struct Blocks {
 /// The largest product that a call is made of, for the planner; with a size of 0 where there is none.
 [[nodiscard]] Call largest_product(const Call& call);
 
-/// Why cuBLAS answers all of such a call, or null. With default settings that is where no gain is predicted: the largest
-/// product is cuBLAS' by plan (but for trsm whose blocks alone are worth it), or the order one at which blocks were
-/// slower than all of it.
+/// Why cuBLAS answers all of such a call, or null. With default settings that is where no gain is predicted
+/// (level3_seconds.hpp): not by blocks and products, nor by one product of a triangle.
 /// @range  a valid call with m, n, k >= 1, not a product
 [[nodiscard]] const char* why_whole_is_native(const Call& call, const Context& context, const Settings& settings);
 
 /// @range  one for which why_whole_is_native() is null, not symm or hemm; block: the order of the largest native block,
-///         by halves whatever the engine; 0: the one of block_of(), where there is no product of all of it
+///         by halves whatever the engine; 0: the quickest, or where a scheme is asked for one that depends on the call
+///         alone, where there is no product of all of it
 /// @bound  b(k) of the products, with the native bound of the diagonal blocks: see docs/dropin.md
 /// @queue  asynchronous and capturable
 [[nodiscard]] Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings,

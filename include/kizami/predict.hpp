@@ -144,6 +144,7 @@ struct Request {
   int moduli = 0;                 ///< 14 for FP64, 15 complex, 7 for FP32
   Format format = Format::kInt8;  ///< of ozaki2: kInt8, or kFp8 with 12 moduli of three products; of ec: kFp16 or kTf32
   bool is_accurate = false;       ///< GEMMul8: scaling by a product of its own
+  bool is_update = false;         ///< beta is not 0: C is read, too
   ComplexForm complex_form = ComplexForm::kAuto;
   bool may_take_quadrants = true;  ///< ozaki2: seven products of quadrants for eight (Strassen), where that is quicker
 };

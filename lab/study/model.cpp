@@ -116,6 +116,8 @@ void judge_own(const std::vector<ModelRow>& own, std::vector<Claim>& claims) {
     const std::string scheme = row.way.starts_with("ozaki2, kizami") ? "ozaki2, engine hopper"
                                : row.way.starts_with("ozaki2")       ? "ozaki2, engine cublaslt"
                                : row.way.starts_with("ozaki1")       ? "slices"
+                               : row.way.starts_with("native")       ? "native"
+                               : row.way.starts_with("ec")           ? "ec"
                                                                      : row.way;
     of_group[scheme].add(row);
   }

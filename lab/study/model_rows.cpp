@@ -220,14 +220,17 @@ void add_published(const Published& x, std::vector<ModelRow>& out) {
 /// What a row proves of constants: D and Z, squares of n = 1024, 4096 and 8192, were fitted to; of ec, whose kernels were
 /// measured alone, nothing was.
 [[nodiscard]] RowKind kind_of(const ModelRow& row) {
-  if (row.way == "ec") return RowKind::kCalibrated;
+  if (row.way.starts_with("ec")) return RowKind::kCalibrated;
   const bool is_square = row.m == row.n && row.n == row.k;
   const bool is_fitted =
       (row.type == "d" || row.type == "z") && is_square && (row.n == 1024 || row.n == 4096 || row.n == 8192);
   return is_fitted ? RowKind::kFit : RowKind::kJudged;
 }
 
-[[nodiscard]] bool has_few_exponents(const std::string& spec) {
+constexpr std::string_view kUpdate = " update";
+
+[[nodiscard]] bool has_few_exponents(std::string_view spec) {
+  if (spec.ends_with(kUpdate)) spec.remove_suffix(kUpdate.size());
   return spec.ends_with(" phi=0.5") || spec.ends_with(" phi=0") || spec.ends_with(" randn") ||
          spec.ends_with(" normal");
 }
@@ -286,6 +289,7 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     measured.request.m = m;
     measured.request.n = n;
     measured.request.k = k;
+    measured.request.is_update = spec.ends_with(kUpdate);
     measured.request.may_take_quadrants = has_quadrants(json.at("commit").get<std::string>());
     ModelRow& row = measured.row;
     row.card = "h200";
@@ -296,6 +300,7 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     row.k = k;
     row.way = known->moduli > 0 ? fmt::format("ozaki2, {}, {} moduli", to_string(*known->program), known->moduli) : who;
     if (predicted(row.card, measured.request).has_quadrants) row.way += ", of quadrants";
+    if (measured.request.is_update) row.way += ", update";
     const auto add = [&](const std::string& phase, double ms) {
       row.phase = phase;
       row.measured_ms = ms;

@@ -10,7 +10,6 @@
 #include "base/cuda_status.hpp"
 #include "base/fp_environment.hpp"
 #include "exec/device_batch.hpp"
-#include "exec/self_test_cases.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -90,9 +89,9 @@ Status test(const SelfTestCase& c, const plan::Environment& environment) {
 
 }  // namespace
 
-Status self_test(const plan::Environment& environment) {
+Status self_test(const plan::Environment& environment, std::span<const SelfTestCase> cases) {
   const base::FpEnvironmentGuard guard;  // numbers are rounded to FP32
-  for (const SelfTestCase& c : kSelfTestCases) {
+  for (const SelfTestCase& c : cases) {
     const Status status = with_scalar(c.scalar, [&]<class T>() { return test<T>(c, environment); });
     if (status.ok()) continue;
     const int capability = environment.facts.compute_capability;

@@ -3,6 +3,9 @@
 // processor's bits (exec/self_test_cases.hpp).
 #pragma once
 
+#include <span>
+
+#include "exec/self_test_cases.hpp"
 #include "kizami/status.hpp"
 #include "plan/plan.hpp"
 
@@ -11,6 +14,6 @@ namespace kizami::exec {
 /// @param environment of the calling thread's current device
 /// @status kUnsupported: a product differs, or CUDA refuses it; says which
 /// @queue  waits for a stream of its own; allocates
-Status self_test(const plan::Environment& environment);
+Status self_test(const plan::Environment& environment, std::span<const SelfTestCase> cases = kSelfTestCases);
 
 }  // namespace kizami::exec

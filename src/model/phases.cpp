@@ -22,6 +22,8 @@ struct Extents {
   return {static_cast<double>(r.m), static_cast<double>(r.n), static_cast<double>(r.k)};
 }
 [[nodiscard]] double element_bytes(const Request& r) { return static_cast<double>(size_bytes(r.scalar)); }
+/// Of an element of C: written, and of an update read.
+[[nodiscard]] double result_bytes(const Request& r) { return (r.is_update ? 2 : 1) * element_bytes(r); }
 
 /// One program, one request, one device: what the phases of every scheme need.
 struct Setting {
@@ -76,7 +78,7 @@ void add_launches(PhaseTime& time, double seconds) {
                    .num_products = count,
                    .element_bytes = element_bytes(s.request) / (count > 1 ? 2 : 1)};
   Work work{.phase = "product", .part = Part::kComputation, .launches = 1, .format = p.format};
-  work.bytes = element_bytes(s.request) * (e.m * e.k + e.k * e.n + e.m * e.n);
+  work.bytes = element_bytes(s.request) * (e.m * e.k + e.k * e.n) + result_bytes(s.request) * e.m * e.n;
   work.operations = flops_of(s.request);
   work.reached = share_reached(native_products(), p, s.rates, s.is_sustained);
   Phases out;
@@ -194,7 +196,7 @@ struct Counts {
   }
 
   Work crt{.phase = "crt", .launches = 1};
-  crt.bytes = pairs * (planes + bytes);
+  crt.bytes = pairs * (planes + result_bytes(s.request));
   crt.sm_cycles = pairs * planes *
                   (takes_quadrants ? model.quadrant_crt_cycles
                    : has_parts     ? model.crt_cycles_complex
@@ -314,10 +316,13 @@ constexpr double kSliceSumBytes = 4;
   const double launches = (are_fused ? 1 : sums) * row_blocks + (model.scaling_bytes > 0 ? 1 : 0);
   const bool are_hidden = model.hidden_launch > 0 && !are_fused;
   Work work{.phase = "sums", .launches = are_hidden ? 0 : launches};
-  work.bytes = pairs * ((are_fused ? kSliceSumBytes * sums * at_once + 8 : 20 * sums) + model.scaling_bytes);
+  const double read = s.request.is_update && model.scaling_bytes == 0 ? 8 : 0;  // else by the pass for alpha and beta
+  work.bytes = pairs * ((are_fused ? kSliceSumBytes * sums * at_once + 8 : 20 * sums) + model.scaling_bytes + read);
   work.sm_cycles = pairs * sums * at_once * (are_fused ? model.sum_cycles : model.sum_in_memory_cycles);
   PhaseTime time = time_of(work, s.rates);
   if (are_hidden) add_launches(time, std::max(model.hidden_launch * launches - time.seconds, 0.0));
+  // A thread has all sums of an element, and loads one when it has added the one before.
+  if (are_fused) add_launches(time, model.waits_of_sum * s.rates.latency_seconds * sums * at_once);
   return repeated(time, count / at_once);
 }
 
@@ -350,7 +355,8 @@ constexpr double kSliceSumBytes = 4;
   out.operations = 2 * e.m * e.n * e.k * out.num_products;
   const Products p{
       .format = Format::kInt8, .m = e.m, .n = e.n, .k = e.k, .num_products = static_cast<double>(out.num_products)};
-  Work work{.phase = "products", .part = Part::kComputation, .launches = 1, .bytes = 8 * e.m * e.n};
+  Work work{
+      .phase = "products", .part = Part::kComputation, .launches = 1, .bytes = result_bytes(s.request) * e.m * e.n};
   work.operations = out.operations;
   work.reached = share_reached(s.program.slices.fused, p, s.rates, s.is_sustained);
   if (c.slices == s.program.slices.most_fused_slices) work.reached *= s.program.slices.fused_share_of_most;
@@ -447,7 +453,7 @@ constexpr double kSliceSumBytes = 4;
       .format = format, .m = parts * e.m, .n = e.n, .k = terms, .num_products = kTerms, .element_bytes = plane_bytes};
   Work work{.phase = "products", .part = Part::kComputation, .launches = 1, .format = format};
   work.operations = 2 * p.m * p.n * p.k * kTerms;
-  work.bytes = 2 * plane_bytes * (p.m + p.n) * p.k + 4 * p.m * p.n;
+  work.bytes = 2 * plane_bytes * (p.m + p.n) * p.k + result_bytes(s.request) * e.m * e.n;
   work.reached = share_reached(s.program.ec.products, p, s.rates, s.is_sustained);
   out.times.push_back(time_of(work, s.rates));
   out.operations = work.operations;

@@ -71,6 +71,7 @@ struct SliceModel {
   double split_cycles = 0;
   double sum_cycles = 0;            ///< all sums of an element in one pass
   double sum_in_memory_cycles = 0;  ///< one sum after another, C in memory
+  double waits_of_sum = 0;          ///< for memory, of fused sums: one behind another for each plane
   bool has_fused_sums = false;
   bool is_one_launch = false;  ///< of all products
   ProductModel fused = {};     ///< products of up to so many slices in one kernel that sums, of real types

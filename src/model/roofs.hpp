@@ -25,6 +25,7 @@ struct Rates {
   double fp64_instructions = 0;
   double int32_instructions = 0;
   double launch_seconds = 0;
+  double latency_seconds = 0;                  ///< of memory
   std::array<double, kNumFormats> products{};  ///< of the sheet, but FP64 and FP32; 0: it has none in this format
   /// What a library's single product of n = 8192 reached; 0: nobody measured, or the basis does not ask.
   std::array<double, kNumFormats> measured_products{};

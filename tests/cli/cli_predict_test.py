@@ -52,6 +52,11 @@ class PredictTest(CliTest):
         self.assertEqual(row("--type", "f32", "--scheme", "ec", "--format", "tf32")["products"], 3)
         self.assertEqual(row("--program", "gemmul8", "--format", "fp8")["products"], 36)
         self.assertGreater(row("--program", "gemmul8", "--accurate")["seconds"], row("--program", "gemmul8")["seconds"])
+        for scheme in ("native", "ozaki2", "ef_s"):  # C is read, where memory is what holds a phase
+            args = 4096, 4096, 16, "--device", "h200", "--scheme", scheme, "--slices", 3, "--moduli", 3
+            whole, update = self.predicted(*args)[0], self.predicted(*args, "--update")[0]
+            self.assertGreater(update["seconds"], whole["seconds"], scheme)
+            self.assertLess(update["seconds"] - whole["seconds"], 1.05 * 8 * 4096 ** 2 / 4.3e12, scheme)
         self.assertNotEqual(row("--program", "portable")["seconds"], row("--program", "portable", "--basis", "sheet")["seconds"])
 
     def test_sweep(self):

@@ -178,8 +178,15 @@ void Steps::forget() {
 
 using namespace dropin_test;  // NOLINT(google-build-using-namespace)
 
-/// What is in the address of a plan: how much workspace it has at most, and 1, and whether it is native by name.
+/// What is in the address of a plan: how much workspace it has at most, and 1, which seconds of Planner::seconds_of are its
+/// own, and whether it is native by name.
 constexpr std::uintptr_t kIsNativeByName = std::uintptr_t{1} << 62;
+constexpr int kSecondsShift = 44;
+constexpr std::uintptr_t kWorkspaceBits = (std::uintptr_t{1} << kSecondsShift) - 1;
+std::vector<double>& all_seconds() {
+  static std::vector<double> instance(1);
+  return instance;
+}
 
 Scheme Plan::scheme() const { return workspace_bytes() < planner().native_below ? Scheme::kNative : planner().scheme; }
 std::string_view Plan::engine() const { return "hopper"; }
@@ -188,10 +195,12 @@ int Plan::base_moduli() const { return 14; }
 double Plan::bound() const { return 0x1p-50; }
 Gauge Plan::gauge() const { return Gauge::kEntry; }
 double Plan::predicted_seconds() const {
+  const std::uintptr_t index = (reinterpret_cast<std::uintptr_t>(impl_.get()) & ~kIsNativeByName) >> kSecondsShift;
+  if (index != 0) return all_seconds().at(index);
   return (reinterpret_cast<std::uintptr_t>(impl_.get()) & kIsNativeByName) != 0 ? planner().native_seconds : 0.25;
 }
 std::size_t Plan::workspace_bytes() const {
-  const std::uintptr_t limit = reinterpret_cast<std::uintptr_t>(impl_.get()) & ~kIsNativeByName;
+  const std::uintptr_t limit = reinterpret_cast<std::uintptr_t>(impl_.get()) & kWorkspaceBits;
   return std::min(planner().wished_bytes, std::size_t{limit} - 1);
 }
 
@@ -211,7 +220,8 @@ double predicted_seconds(const Plan& plan, const Effort& effort) {
 }
 bool last_call_writes_c() noexcept { return writes_c(); }
 
-Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const Policy& policy, const Batch& batch) {
+Result<Plan> make_plan(Scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy,
+                       const Batch& batch) {
   if (planner().on_plan) planner().on_plan(batch);
   if (!planner().status.ok()) return planner().status;
   if (policy.scheme == Scheme::kNative && !planner().can_be_native)
@@ -219,7 +229,13 @@ Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const P
   const std::size_t limit = policy.workspace_limit_bytes;
   if (limit != 0 && limit < planner().least_bytes) return Status(StatusCode::kWorkspaceTooSmall, "the test wants more");
   const std::size_t most = limit == 0 ? planner().wished_bytes : limit;
-  const std::uintptr_t address = (most + 1) | (policy.scheme == Scheme::kNative ? kIsNativeByName : 0);
+  const bool is_native = policy.scheme == Scheme::kNative;
+  std::uintptr_t address = (most + 1) | (is_native ? kIsNativeByName : 0);
+  if (planner().seconds_of) {
+    const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    all_seconds().push_back(planner().seconds_of(operations, is_native));
+    address |= (all_seconds().size() - 1) << kSecondsShift;
+  }
   return Plan(std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(),  // nobody looks behind it
                                                 reinterpret_cast<const plan::Plan*>(address)));
 }

@@ -90,11 +90,13 @@ SolvedBlocks& solved_blocks();
 /// What every plan says, or why there is none. FAKE_KIZAMI_UNUSABLE: the latter from the start.
 struct Planner {
   Scheme scheme = Scheme::kOzaki2;
-  std::size_t wished_bytes = 1000;   ///< workspace; a plan with a limit takes as much of them as it may
-  std::size_t native_below = 0;      ///< a plan that is left with less prefers the native library
-  std::size_t least_bytes = 0;       ///< that a plan can do with: with a lower limit there is none
-  bool can_be_native = true;         ///< a plan of scheme native by name is there
-  double native_seconds = 0.25;      ///< predicted of a plan of scheme native by name; of others 0.25
+  std::size_t wished_bytes = 1000;  ///< workspace; a plan with a limit takes as much of them as it may
+  std::size_t native_below = 0;     ///< a plan that is left with less prefers the native library
+  std::size_t least_bytes = 0;      ///< that a plan can do with: with a lower limit there is none
+  bool can_be_native = true;        ///< a plan of scheme native by name is there
+  double native_seconds = 0.25;     ///< predicted of a plan of scheme native by name; of others 0.25
+  /// if not empty, for these: seconds of 2 m n k operations, of scheme native by name or not
+  std::function<double(double operations, bool is_native)> seconds_of;
   std::size_t prepared_bytes = 512;  ///< that a prepared operand takes; 0: the scheme keeps nothing
   std::uint64_t numerics = 1;
   Status preparation;  ///< what cuda::prepare() comes to

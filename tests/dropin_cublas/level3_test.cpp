@@ -281,10 +281,18 @@ TEST_F(Level3, Solutions) {
   check_all<Complex>("trsm", {kN, kT, kC}, true, true);
 }
 
+/// Seconds of a card that does so many operations a second by cuBLAS, and 160e12 by Kizami, which takes 20 us beside them.
+auto card_of(double native_rate) {
+  return [=](double operations, bool is_native) {
+    return is_native ? 6e-6 + operations / native_rate : 20e-6 + operations / 160e12;
+  };
+}
+
 // A triangle of 8192 in 64 blocks of 128, of FP32 in 32 of 256: one product less, and as many operations in them as halves
 // leave.
 TEST_F(Level3, LargeSolutionsAreProductsAndBlocksOf128Or256) {
   solved_blocks().computes = false;
+  planner().seconds_of = card_of(54e12);
   const auto solve = [&]<class T>(int side, int m, int n, T one) {
     const auto a = address<const T>(0xA000);
     const auto of = static_cast<cublasSideMode_t>(side);
@@ -322,6 +330,7 @@ TEST_F(Level3, LargeSolutionsAreProductsAndBlocksOf128Or256) {
     check_solution(side, 1.0);
     check_solution(side, 1.0F);
   }
+  planner() = {};
 }
 
 // Native blocks and native products are slower than the routine that they are parts of.
@@ -360,15 +369,17 @@ TEST_F(Level3, SolutionsAreTakenForTheirBlocksAlone) {
     };
   };
   planner().scheme = Scheme::kNative;
+  planner().seconds_of = [](double operations, bool) { return 6e-6 + operations / 51e12; };
   EXPECT_EQ(call(solve(1024, 2048)), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(solved_blocks().count, 4);
   EXPECT_EQ(native.size(), 3U);
   EXPECT_TRUE(kizami.empty());
-  expect_forwarded(solve(1024, 2047));
+  expect_forwarded(solve(1024, 1023));
   expect_forwarded(solve(511, 2048));
   configuration().settings.policy.scheme = Scheme::kNative;
   expect_forwarded(solve(1024, 2048));
   EXPECT_EQ(solved_blocks().count, 4);
+  planner() = {};
 }
 
 TEST_F(Level3, ABlockThatCudaRefusesIsNativeOrTurnsKizamiOff) {
@@ -403,20 +414,35 @@ TEST_F(Level3, TheFirstErrorOfCublasIsReturned) {
   EXPECT_TRUE(kizami.empty());
 }
 
-TEST_F(Level3, OfThePlannerOnlyLargeOnes) {
-  const auto rank_k = [&](std::int64_t n) {  // the doubles look at no element
+// Of default settings the model decides, for the card at hand, whether a call comes apart and in which blocks.
+TEST_F(Level3, OfThePlannerOnlyWhatIsPredictedToGain) {
+  const auto rank_k = [&](std::int64_t n, std::int64_t k) {  // the doubles look at no element
     return [=, this] {
       const double one = 1;
-      return cublasDsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, 30, &one,
+      return cublasDsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, k, &one,
                                address<const double>(0xA000), n, &one, address<double>(0xC000), n);
     };
   };
-  expect_forwarded(rank_k(4095));
-  expect_emulated_beside_blocks(rank_k(4096), 1, 2);
-  expect_emulated_beside_blocks(rank_k(8192), 3, 4);
-  configuration().settings.policy.scheme = Scheme::kOzaki2;
-  expect_emulated_beside_blocks(rank_k(4095), 1, 2);
-  expect_emulated_beside_blocks(rank_k(40), 3, 4);
+  planner().seconds_of = card_of(54e12);
+  expect_forwarded(rank_k(600, 600));
+  expect_forwarded(rank_k(8192, 3));
+  expect_emulated_beside_blocks(rank_k(8192, 8192), 7, 8);
+  configuration().settings.policy.accuracy = Accuracy::at_bits(20);
+  expect_forwarded(rank_k(600, 600));
+  planner().can_be_native = false;  // not at that accuracy
+  expect_emulated_beside_blocks(rank_k(600, 600), 1, 2);
+  planner().can_be_native = true;
+  configuration().settings.policy.accuracy = {};
+  // Blocks of 1024 would be most of the time of a card whose FP64 is weak, and less is too small for it.
+  planner().seconds_of = card_of(1.3e12);
+  expect_emulated_beside_blocks(rank_k(8192, 8192), 63, 64);
+  expect_emulated_beside_blocks(rank_k(2000, 2000), 7, 8);
+  expect_forwarded(rank_k(511, 20000));
+  configuration().settings.policy.scheme = Scheme::kOzaki2;  // bits are then of the call alone
+  expect_emulated_beside_blocks(rank_k(8192, 8192), 3, 4);
+  expect_emulated_beside_blocks(rank_k(4095, 30), 1, 2);
+  expect_emulated_beside_blocks(rank_k(40, 30), 3, 4);
+  planner() = {};
 }
 
 TEST_F(Level3, LeftAsAWhole) {

@@ -234,6 +234,22 @@ TEST(Predict, SlicesOfTheDocumentsByHand) {
   EXPECT_LT(made.tflops, made.bound_tflops);
 }
 
+/// Sums of planes of few elements wait for memory: once for each plane, of all real products of a launch.
+TEST(Predict, SumsWaitForEachPlane) {
+  const auto waits = [](Scalar scalar, ComplexForm form) {
+    Request request = square(Way::kEfS, 256);
+    request.scalar = scalar;
+    request.slices = 7;
+    request.complex_form = form;
+    const Prediction made = predicted(*find_device("h200"), request);
+    return phase_of(made, "sums").of_roof[static_cast<std::size_t>(Roof::kLaunch)];
+  };
+  constexpr double kWait = 500 / 1.98e9;
+  EXPECT_NEAR(waits(Scalar::kC128, ComplexForm::kFour) - waits(Scalar::kF64, ComplexForm::kAuto), 21 * kWait, 1e-12);
+  EXPECT_NEAR(waits(Scalar::kC128, ComplexForm::kKaratsuba) - waits(Scalar::kF64, ComplexForm::kAuto), 14 * kWait,
+              1e-12);
+}
+
 TEST(Predict, Gemmul8ByHand) {
   Request request = square(Way::kOzaki2, 4096);
   request.program = ProgramName::kGemmul8;
