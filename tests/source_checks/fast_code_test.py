@@ -85,7 +85,7 @@ def main():
         value = preset.get("cacheVariables", {}).get(OPTION)
         if (value, preset.get("inherits")) not in (("OFF", None), (None, "release"), (None, "asan-ubsan")):
             problems.append(f"preset {preset['name']}: {OPTION} is {value}, it inherits {preset.get('inherits')}")
-    shipping = ["build", "package", "package --cuda", "wheel", "nightly", "bench", "gpu-bench", "gpu-test", "gpu-test --soak 1", "demo"]
+    shipping = ["build", "package --cuda", "wheel", "nightly", "gpu-bench", "gpu-test"]
     with tempfile.TemporaryDirectory() as folder:
         workplace = Workplace(root, Path(folder))
         for ships in shipping:
