@@ -50,6 +50,12 @@ else()
             add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:${fast}>)
             # ptxas then says of every kernel for Hopper that its speed suffers.
             list(PREPEND CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/without_advice.sh)
+            # The first rule of installation: it ends before a file is copied, but for the tests of what is installed.
+            install(CODE [[
+              if(NOT "$ENV{KIZAMI_INSTALL_FAST_CODE}" STREQUAL "for tests")
+                message(FATAL_ERROR "This tree compiles device code to check it, not to run it (KIZAMI_CUDA_FAST_COMPILE): nothing is installed. "
+                                    "./kz build makes what can be.")
+              endif()]] ALL_COMPONENTS)
           else()
             message(STATUS "CUDA: this nvcc knows no ${fast}; device code is optimised")
           endif()

@@ -6,14 +6,6 @@ if(NOT TARGET kizami OR NOT TARGET kizami_program)
 endif()
 include(CMakePackageConfigHelpers)
 
-# Device code that was compiled only to be checked goes nowhere, but to the tests of what is installed. Before all else: nothing is copied then.
-if(KIZAMI_CUDA_IS_FAST)
-  install(CODE [[
-    if(NOT "$ENV{KIZAMI_INSTALL_FAST_CODE}" STREQUAL "for tests")
-      message(FATAL_ERROR "This tree compiles device code to check it, not to run it (KIZAMI_CUDA_FAST_COMPILE): nothing is installed. ./kz build makes what can be.")
-    endif()]] ALL_COMPONENTS)
-endif()
-
 # What libkizami.a needs beside itself, as names that a user's machine resolves: no path of this one is installed.
 function(kizami_link_name out file)
   get_filename_component(name ${file} NAME)
