@@ -48,7 +48,7 @@ else()
           if(code EQUAL 0)
             set(KIZAMI_CUDA_IS_FAST TRUE)
             add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:${fast}>)
-            # ptxas then says of every kernel for Hopper that its speed suffers.
+            # ptxas then tells of every kernel for Hopper that its speed suffers.
             list(PREPEND CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/without_advice.sh)
             # The first rule of installation: it ends before a file is copied, but for the tests of what is installed.
             install(CODE [[
