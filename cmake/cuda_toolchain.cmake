@@ -1,6 +1,7 @@
 # Finds nvcc and enables CUDA for KIZAMI_CUDA_ARCHITECTURES. Sets KIZAMI_HAS_CUDA and, when it is false, KIZAMI_CUDA_REASON.
 set(KIZAMI_HAS_CUDA FALSE)
 set(KIZAMI_CUDA_REASON "")
+set(KIZAMI_CUDA_IS_FAST FALSE)  # by KIZAMI_CUDA_FAST_COMPILE, and nvcc can
 if(KIZAMI_CUDA STREQUAL "OFF")
   set(KIZAMI_CUDA_REASON "KIZAMI_CUDA=OFF")
 else()
@@ -40,6 +41,25 @@ else()
         if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)  # drivers that run its programs unpack it
           string(APPEND CMAKE_CUDA_FLAGS_RELWITHDEBINFO " --compress-mode=size")
         endif()
+        if(KIZAMI_CUDA_FAST_COMPILE)
+          # nvcc has it since 13.0. The next level, max, inlines too little: ptxas then refuses kernels of the FP64 rung.
+          set(fast --Ofast-compile=mid)
+          execute_process(COMMAND ${CMAKE_CUDA_COMPILER} ${fast} --dryrun -x cu -c ${CMAKE_CURRENT_LIST_FILE} RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
+          if(code EQUAL 0)
+            set(KIZAMI_CUDA_IS_FAST TRUE)
+            add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:${fast}>)
+            # ptxas then tells of every kernel for Hopper that its speed suffers.
+            list(PREPEND CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/without_advice.sh)
+            # The first rule of installation: it ends before a file is copied, but for the tests of what is installed.
+            install(CODE [[
+              if(NOT "$ENV{KIZAMI_INSTALL_FAST_CODE}" STREQUAL "for tests")
+                message(FATAL_ERROR "This tree compiles device code to check it, not to run it (KIZAMI_CUDA_FAST_COMPILE): nothing is installed. "
+                                    "./kz build makes what can be.")
+              endif()]] ALL_COMPONENTS)
+          else()
+            message(STATUS "CUDA: this nvcc knows no ${fast}; device code is optimised")
+          endif()
+        endif()
         find_package(CUDAToolkit REQUIRED)
         set(KIZAMI_HAS_CUDA TRUE)
       else()
@@ -59,6 +79,9 @@ endfunction()
 
 if(KIZAMI_HAS_CUDA)
   message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER} ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
+  if(KIZAMI_CUDA_IS_FAST)
+    message(STATUS "CUDA: device code is compiled fast, to be checked; it is neither run nor installed (KIZAMI_CUDA_FAST_COMPILE)")
+  endif()
 elseif(KIZAMI_CUDA STREQUAL "ON")
   message(FATAL_ERROR "KIZAMI_CUDA=ON, but ${KIZAMI_CUDA_REASON}")
 else()

@@ -2,6 +2,11 @@
 if(KIZAMI_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${KIZAMI_SANITIZE}> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
+  # AddressSanitizer stops at an access through null, and beyond an object, by itself. Asked for twice, at each pointer, this is a sixth of the
+  # compiler's time.
+  if(KIZAMI_SANITIZE MATCHES "address" AND KIZAMI_SANITIZE MATCHES "undefined")
+    add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize=null> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize=object-size>)
+  endif()
   add_link_options(-fsanitize=${KIZAMI_SANITIZE})
   # A program has a million addresses of places in the sources, which a fixed position leaves nothing to do with at its start.
   if(KIZAMI_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

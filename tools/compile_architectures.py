@@ -6,7 +6,7 @@ kernel takes: registers, spills, shared memory.
 usage: compile_architectures.py [--build DIR] [--architectures 80,86,90a,100,120] [--only REGEX] [--sample] [--jobs N]
                                 [--launcher COMMAND] [--records DIR] [--check]
 
-Units and flags are those of DIR/compile_commands.json. Units whose kernels run on compute capability 9.0 alone are
+Units and flags are those of DIR/compile_commands.json, but for --Ofast-compile: this is code as shipped. Units whose kernels run on compute capability 9.0 alone are
 compiled for 90a. --records writes DIR/ARCHITECTURE.jsonl, a line a kernel; --check compares with those there instead: a
 kernel that is new, or spills more than was recorded, is a failure. --sample compiles a unit of each kind, for all
 architectures in two minutes of a processor. Exit code: 0 all compiled, 1 something failed, 2 bad usage.
@@ -50,7 +50,7 @@ def command_for(command, architecture, out):
     kept = []
     skip = False
     for word in words:
-        if skip or word.startswith(("--generate-code", "-gencode", "-arch", "--compress-mode")) or word == "-c":
+        if skip or word.startswith(("--generate-code", "-gencode", "-arch", "--compress-mode", "--Ofast-compile")) or word == "-c":
             skip = False
             continue
         if word in ("-o", "-MF", "-MT"):

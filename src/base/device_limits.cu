@@ -12,12 +12,23 @@
 namespace kizami::base {
 namespace {
 
+#ifdef KIZAMI_CODE_IS_FAST
+constexpr bool kIsOnlyChecked = true;
+#else
+constexpr bool kIsOnlyChecked = false;
+#endif
+
 std::atomic<const DeviceLimits*> assumed{nullptr};
 
 /// A kernel like any other: the driver says which code of it runs.
 __global__ void probe_code() {}
 
 Status ask(DeviceLimits& limits) {
+  if (kIsOnlyChecked) {
+    return {StatusCode::kUnsupported,
+            "the device code of this build was compiled to be checked, not to be run (KIZAMI_CUDA_FAST_COMPILE): ./kz "
+            "build compiles it for use"};
+  }
   const RelaxedCapture relaxed;
   int major = 0;
   int minor = 0;

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Device code that is compiled fast, to be checked (KIZAMI_CUDA_FAST_COMPILE), comes from `./kz test` on a machine without a device and from
+nothing else: kz runs here with doubles of CMake, ctest and dpkg, one command after the other in one folder, and each finds the tree as the
+command before left it.
+
+usage: fast_code_test.py ROOT
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+OPTION = "KIZAMI_CUDA_FAST_COMPILE"
+# cmake --preset P -B DIR [-DX=Y]...: a cache. cmake --build DIR: writes down what the cache has.
+CMAKE = '''#!/usr/bin/env python3
+import json, re, sys
+from pathlib import Path
+words = sys.argv[1:]
+if "--preset" in words:
+    presets = {p["name"]: p for p in json.loads(Path("CMakePresets.json").read_text())["configurePresets"]}
+    values, preset = {}, presets[words[words.index("--preset") + 1]]
+    while preset:
+        values = preset.get("cacheVariables", {}) | values
+        preset = presets.get(preset.get("inherits"))
+    values |= dict(word[2:].split("=", 1) for word in words if word.startswith("-D"))
+    folder = Path(words[words.index("-B") + 1])
+    fast = values.get("OPTION", "what the cache has")
+    (folder / "CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={Path.cwd()}\\nOPTION:BOOL={fast}\\n")
+    (folder / "build.ninja").write_text("build test_gpu: link\\n" + " --Ofast-compile=mid\\n" * (fast == "ON"))
+elif "--build" in words:
+    folder = Path(words[words.index("--build") + 1])
+    fast = re.search("OPTION:BOOL=(.*)", (folder / "CMakeCache.txt").read_text())[1]
+    with open("built.txt", "a") as file:
+        print(folder, fast, file=file)
+else:
+    sys.exit("--install" in words)  # nothing is there
+'''.replace("OPTION", OPTION)
+CTEST = '''#!/usr/bin/env python3
+import sys
+from pathlib import Path
+if "--output-junit" in sys.argv:
+    Path(sys.argv[sys.argv.index("--output-junit") + 1]).write_text("<testsuite/>")
+    print("100% tests passed, 0 tests failed out of 1")
+'''
+
+
+class Workplace:
+    """A folder with kz, and doubles of what it calls."""
+
+    def __init__(self, root, folder):
+        self.folder = folder
+        for name in ("kz", "CMakePresets.json", "tools"):
+            copy = shutil.copytree if (root / name).is_dir() else shutil.copy
+            copy(root / name, folder / name)
+        (folder / "src").mkdir()
+        for tree, wanted in (("venv", "requirements.txt"), ("pyscf", "pyscf_requirements.txt"), ("jax", "jax_requirements.txt")):
+            (folder / "build" / tree).mkdir(parents=True)
+            shutil.copy(root / "tools" / wanted, folder / "build" / tree / "installed-requirements.txt")
+        doubles = folder / "doubles"
+        doubles.mkdir()
+        nothing = "#!/bin/sh\n"
+        for name, text in (("cmake", CMAKE), ("ctest", CTEST), ("dpkg-query", "#!/bin/sh\nprintf installed\n"), ("cpack", nothing), ("nvcc", nothing),
+                           ("clang-tidy", nothing)):
+            (doubles / name).write_text(text)
+            (doubles / name).chmod(0o755)
+        self.environment = os.environ | {"PATH": f"{doubles}:{os.environ['PATH']}"}
+        self.environment.pop("CI", None)
+
+    def run(self, *words):
+        """What the command built, as (tree, value of the option), and what it said. It may end badly: nothing that it made is there."""
+        (self.folder / "built.txt").write_text("")
+        done = subprocess.run(["bash", "kz", *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=100)
+        return [tuple(line.split()) for line in (self.folder / "built.txt").read_text().splitlines()], done.stdout + done.stderr
+
+
+def main():
+    root = Path(sys.argv[1]).resolve()
+    fast = "OFF" if any(Path("/dev").glob("nvidia[0-9]*")) else "ON"
+    problems = []
+    for preset in json.loads((root / "CMakePresets.json").read_text())["configurePresets"]:
+        value = preset.get("cacheVariables", {}).get(OPTION)
+        if (value, preset.get("inherits")) not in (("OFF", None), (None, "release"), (None, "asan-ubsan")):
+            problems.append(f"preset {preset['name']}: {OPTION} is {value}, it inherits {preset.get('inherits')}")
+    shipping = ["build", "package --cuda", "wheel", "nightly", "gpu-bench", "gpu-test"]
+    with tempfile.TemporaryDirectory() as folder:
+        workplace = Workplace(root, Path(folder))
+        for ships in shipping:
+            built, said = workplace.run("test", "--quick")
+            if built != [("build", fast)]:
+                problems.append(f"./kz test --quick built {built}, must be build, {fast}\n{said}")
+            if ("compiled fast" in said) != (fast == "ON"):
+                problems.append(f"./kz test --quick, built with {fast}, says\n{said}")
+            built, said = workplace.run(*ships.split())
+            if not built or any(value != "OFF" for _, value in built):
+                problems.append(f"./kz {ships} built {built}, must be something, OFF\n{said}")
+        built, said = workplace.run("test")
+        if sorted(built) != [("build", fast), ("build/asan", "OFF")]:
+            problems.append(f"./kz test built {built}\n{said}")
+    print("\n".join([*problems, f"{len(shipping)} commands after a test, {len(problems)} problems"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
