@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One product on 1 to 8 CUDA devices of a host: the bits of the call on one device (cuda.hpp), and the same bound,
 // whatever the devices and wherever the matrices lie: on one device, in pieces on several, or in host memory, larger
-// than a device's. No CUDA header is needed to include this.
+// than a device's; and one triangle of a matrix times itself (cuda_triangle.hpp). No CUDA header is needed to include
+// this.
 //   multi::Placement both{.devices = {0, 1}};
 //   Status s = multi::gemm<double>(both, Layout::kColMajor, Op::kNone, Op::kNone, m, n, k, 1.0, A, lda, B, ldb, 0.0, C, ldc);
 // Built with CUDA only.
@@ -108,5 +109,39 @@ KIZAMI_API Status gemm(const Placement& placement, Layout layout, Op op_a, Op op
                        std::int64_t k, std::type_identity_t<T> alpha, const T* a, std::int64_t lda, const T* b,
                        std::int64_t ldb, std::type_identity_t<T> beta, T* c, std::int64_t ldc,
                        const Policy& policy = {}, Outcome* outcome = nullptr);
+
+/// What BLAS calls syrk, C <- alpha A A^T + beta C, or herk, with A^H: one triangle of an n x n C. The elements of the
+/// other are neither read nor written.
+struct Syrk {
+  bool is_lower = true;  ///< elements (i, j) with i >= j, or those with i <= j
+  /// A^H, and imaginary parts of the diagonal count as 0 and become 0. Of real types as without.
+  bool is_hermitian = false;
+};
+
+/// Decides how to share one triangle of a matrix times itself. It is cut into blocks of equal areas, or such as
+/// Placement::speeds says; one device has triangles on the diagonal, another what is beside them.
+/// @range  as cuda::make_triangle_plan(); Policy::scheme kOzaki2, or kAuto, which means that. workspace limit as make_plan()
+/// @status as cuda::make_plan(). kUnsupported: another scheme, or an engine that leaves no triangle out (hopper does).
+///         kWorkspaceTooSmall: no blocks fit
+KIZAMI_API Result<Plan> make_syrk_plan(Scalar scalar, const Syrk& triangle, std::int64_t n, std::int64_t k,
+                                       const Policy& policy = {}, const Placement& placement = {});
+
+/// The triangle, by a plan of make_syrk_plan().
+/// @shape  a: pieces of A, n x k, in which every element lies once; c: of all of C, n x n. workspaces as run()
+/// @range  Hermitian: alpha and beta are real
+/// @bound, @alias, @status, @queue as run(). Bits: those of cuda::gemmt() with op(B) = A^T, or A^H, by scheme ozaki2,
+///         and so does it decide: pairs across the diagonal count twice, as they would there
+template <class T>
+KIZAMI_API Status run_syrk(const Plan& plan, T alpha, std::span<const Piece<const std::type_identity_t<T>>> a,
+                           std::type_identity_t<T> beta, std::span<const Piece<std::type_identity_t<T>>> c,
+                           std::span<const std::span<std::byte>> workspaces = {}, Outcome* outcome = nullptr);
+
+/// run_syrk() in BLAS terms, C <- alpha op(A) op(A)^T + beta C, or op(A)^H: op(A) is n x k. As gemm() otherwise.
+/// @status as kizami::gemm(), make_syrk_plan() and run_syrk()
+template <class T>
+KIZAMI_API Status syrk(const Placement& placement, Layout layout, const Syrk& triangle, Op op, std::int64_t n,
+                       std::int64_t k, std::type_identity_t<T> alpha, const T* a, std::int64_t lda,
+                       std::type_identity_t<T> beta, T* c, std::int64_t ldc, const Policy& policy = {},
+                       Outcome* outcome = nullptr);
 
 }  // namespace kizami::multi

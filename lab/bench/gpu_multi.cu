@@ -9,9 +9,12 @@
 //   bench_gpu_multi --measure-speeds                                 ... of each device in a product of 4096 by itself
 //   bench_gpu_multi --devices 0 --variants                           one device on a stream, with memory of the pool; and
 //                                                                    several with workspaces that stay
+//   bench_gpu_multi --syrk --n 16384 --from pieces                   one triangle of C <- A A^T, beside gemmt() and syrk of
+//                                                                    cuBLAS on one device; n n k operations
 // Native cuBLAS multiplies a block of columns on each device, each its own copies of A and of its columns of B, that is
 // without any transfer: what a perfect split of it would take. Ways take turns; times are of calls that begin and end
 // with all devices idle. 2 m n k operations (8 m n k of complex types). Inputs as those of bench_gpu_gemm.
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include <cstring>
@@ -36,6 +39,7 @@
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
 #include "kizami/cuda.hpp"
+#include "kizami/cuda_triangle.hpp"
 #include "kizami/multi.hpp"
 
 namespace {
@@ -59,6 +63,7 @@ struct Options {
   bool has_native = true;
   bool has_variants = false;
   bool measures_speeds = false;
+  bool is_syrk = false;
   std::string commit = "unknown";
   std::string json;
 };
@@ -176,7 +181,8 @@ template <class T>
 class Matrix {
  public:
   /// @param devices of the pieces; -1: the host
-  Matrix(std::int64_t rows, std::int64_t cols, const std::vector<int>& devices) : rows_(rows), cols_(cols) {
+  Matrix(std::int64_t rows, std::int64_t cols, const std::vector<int>& devices)
+      : rows_(rows), cols_(cols), is_on_host_(devices[0] < 0) {
     const auto count = static_cast<std::int64_t>(devices.size());
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t first = cols * i / count;
@@ -219,11 +225,30 @@ class Matrix {
             "copying a matrix");
     }
   }
+  /// All of it where another matrix of this shape has it.
+  void take(const Matrix& from) {
+    for (const Piece<T>& piece : pieces_) {
+      check(cudaMemcpy(piece.view.data, from.pieces_[0].view.data + piece.col * rows_,
+                       static_cast<std::size_t>(piece.view.rows * piece.view.cols) * sizeof(T), cudaMemcpyDefault),
+            "pieces");
+    }
+  }
+  void clear() {
+    for (const Piece<T>& piece : pieces_) {
+      const auto bytes = static_cast<std::size_t>(piece.view.rows * piece.view.cols) * sizeof(T);
+      if (is_on_host_) {
+        std::fill_n(piece.view.data, piece.view.rows * piece.view.cols, T{});
+      } else {
+        check(cudaMemset(piece.view.data, 0, bytes), "clearing a matrix");
+      }
+    }
+  }
   [[nodiscard]] std::int64_t size() const { return rows_ * cols_; }
 
  private:
   std::int64_t rows_;
   std::int64_t cols_;
+  bool is_on_host_;
   std::vector<std::unique_ptr<Memory<T>>> memories_;
   std::vector<Piece<T>> pieces_;
 };
@@ -323,6 +348,176 @@ template <class T>
   return speeds;
 }
 
+/// Each way in turn.
+void time_all(std::vector<Way>& ways, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    for (Way& way : ways) {
+      wait_for(way.devices);
+      const auto begin = std::chrono::steady_clock::now();
+      way.call();
+      const std::chrono::duration<float, std::milli> took = std::chrono::steady_clock::now() - begin;
+      way.milliseconds.push_back(took.count());
+    }
+  }
+}
+
+/// syrk of cuBLAS for the lower triangle, with 64-bit extents.
+template <class T>
+[[nodiscard]] auto native_syrk(const bench::Cublas& cublas) {
+  using Function = cublasStatus_t (*)(cublasHandle_t, cublasFillMode_t, cublasOperation_t, std::int64_t, std::int64_t,
+                                      const T*, const T*, std::int64_t, const T*, T*, std::int64_t);
+  const char* const name = std::is_same_v<T, float>                 ? "cublasSsyrk_v2_64"
+                           : std::is_same_v<T, double>              ? "cublasDsyrk_v2_64"
+                           : std::is_same_v<T, std::complex<float>> ? "cublasCsyrk_v2_64"
+                                                                    : "cublasZsyrk_v2_64";
+  const auto function = reinterpret_cast<Function>(dlsym(cublas.library, name));
+  if (function == nullptr) throw std::runtime_error(std::string("cuBLAS has no ") + name);
+  return function;
+}
+
+/// The lower triangle of C <- A A^T. Ways of several devices leave the other one as it was, which is compared, too.
+template <class T>
+void measure_syrk(const Options& options, std::int64_t n, std::int64_t k, char type, double phi,
+                  const bench::Records& records) {
+  const double flops =
+      (kizami::kIsComplex<T> ? 4.0 : 1.0) * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(k);
+  std::vector<Way> ways;
+  kizami::Policy policy;
+  policy.scheme = kizami::Scheme::kOzaki2;
+  const std::vector<int> of_one = {options.from == "host" ? -1 : 0};
+  Matrix<T> a(n, k, of_one);
+  Matrix<T> c(n, n, of_one);
+  a.fill(1, phi);
+  c.clear();
+  std::unique_ptr<Matrix<T>> on_device, one_c;
+  const T* x = a.pieces()[0].view.data;
+  if (options.has_one || options.has_native) {
+    one_c = std::make_unique<Matrix<T>>(n, n, std::vector<int>{0});
+    one_c->clear();
+    if (options.from == "host") {
+      on_device = std::make_unique<Matrix<T>>(n, k, std::vector<int>{0});
+      on_device->take(a);
+      x = on_device->pieces()[0].view.data;
+    }
+  }
+  if (options.has_one) {
+    T* const z = one_c->pieces()[0].view.data;
+    kizami::Policy of_one_call = policy;
+    const auto call = [=](const kizami::Policy& by) {
+      return kizami::cuda::gemmt<T>(nullptr, kizami::Layout::kColMajor, {.is_lower = true}, kizami::Op::kNone,
+                                    kizami::Op::kTranspose, n, k, T{1}, x, n, x, n, T{0}, z, n, by);
+    };
+    const kizami::Status as_given = call(of_one_call);
+    if (as_given.code() == kizami::StatusCode::kUnsupported) {  // a plan takes a quarter of the memory by itself
+      std::size_t free = 0;
+      std::size_t total = 0;
+      check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+      of_one_call.workspace_limit_bytes = total / 2;
+      check(call(of_one_call), "one device");
+    } else {
+      check(as_given, "one device");
+    }
+    check(cudaDeviceSynchronize(), "one device");
+    ways.push_back({"kizami syrk", {0}, 0, [=] {
+                      check(call(of_one_call), "one device");
+                      check(cudaDeviceSynchronize(), "one device");
+                    }});
+  }
+
+  struct Shared {
+    std::unique_ptr<Matrix<T>> a, c;
+    kizami::Outcome outcome;
+  };
+  std::vector<std::unique_ptr<Shared>> shared;
+  for (const std::vector<int>& devices : options.devices) {
+    for (const int parts : options.parts) {
+      shared.push_back(std::make_unique<Shared>());
+      Shared& mine = *shared.back();
+      const Matrix<T>* of_a = &a;
+      Matrix<T>* of_c = &c;
+      if (options.from == "pieces") {
+        mine.a = std::make_unique<Matrix<T>>(n, k, devices);
+        mine.c = std::make_unique<Matrix<T>>(n, n, devices);
+        mine.a->take(a);
+        of_a = mine.a.get();
+        of_c = mine.c.get();
+      }
+      of_c->clear();
+      Placement placement{.devices = devices, .speeds = {}, .parts = parts};
+      if (options.speeds.size() == devices.size()) placement.speeds = options.speeds;
+      if (options.measures_speeds) placement.speeds = measured_speeds<T>(devices);
+      auto plan = kizami::multi::make_syrk_plan(kizami::kScalarOf<T>, {.is_lower = true}, n, k, policy, placement);
+      check(plan.status(), "the plan of several devices");
+      ways.push_back({"kizami::multi syrk", devices, parts,
+                      [=, &mine, plan = plan.value(), from = of_a->const_pieces(), to = of_c->pieces()] {
+                        check(kizami::multi::run_syrk<T>(plan, T{1}, std::span<const Piece<const T>>(from), T{0},
+                                                         std::span<const Piece<T>>(to), {}, &mine.outcome),
+                              "several devices");
+                      }});
+      ways.back().call();  // workspaces come from a pool, streams are made
+      ways.back().plan = "rung " + std::to_string(mine.outcome.rung) + ", " + std::to_string(mine.outcome.moduli) +
+                         " moduli, " + std::to_string(mine.outcome.repaired) + " repairs";
+      if (options.has_one)
+        ways.back().differences = static_cast<long long>(differences_of(*of_c, one_c->pieces()[0].view.data));
+    }
+  }
+
+  std::unique_ptr<bench::Cublas> cublas;
+  alignas(16) const T one{1.0F};
+  alignas(16) const T zero{0.0F};
+  if (options.has_native) {
+    check(cudaSetDevice(0), "cudaSetDevice");
+    cublas = std::make_unique<bench::Cublas>();
+    const auto function = native_syrk<T>(*cublas);
+    T* const z = one_c->pieces()[0].view.data;
+    ways.push_back({"cublas syrk", {0}, 0, [&one, &zero, function, n, k, x, z, handle = cublas->handle] {
+                      if (function(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, k, &one, x, n, &zero, z, n) !=
+                          CUBLAS_STATUS_SUCCESS)
+                        throw std::runtime_error("syrk of cuBLAS failed");
+                      check(cudaDeviceSynchronize(), "cuBLAS");
+                    }});
+    ways.back().call();
+  }
+
+  time_all(ways, options.rounds);
+  const bench::Gauges gauges;
+  const double of_one_device = options.has_one ? flops / bench::spread(ways[0].milliseconds).median * 1e-9 : 0;
+  for (const Way& way : ways) {
+    const bench::Spread ms = bench::spread(way.milliseconds);
+    const double tflops = flops / ms.median * 1e-9;
+    const double efficiency =
+        of_one_device == 0 ? 0 : tflops / (of_one_device * static_cast<double>(way.devices.size()));
+    std::fprintf(
+        stderr,
+        "%csyrk %lldx%lld  %-18s devices %-8s parts %d  from %-7s %9.3f ms %8.1f TFLOPS %5.1f %% of one  %s%s\n", type,
+        static_cast<long long>(n), static_cast<long long>(k), way.who.c_str(), text_of(way.devices).c_str(), way.parts,
+        options.from.c_str(), ms.median, tflops, 100 * efficiency, way.plan.c_str(),
+        way.differences < 0    ? ""
+        : way.differences == 0 ? "  equal bits"
+                               : "  BITS DIFFER");
+    records.append(bench::Json{{"date", bench::today()},
+                               {"commit", options.commit},
+                               {"device", bench::device_name()},
+                               {"driver", gauges.driver},
+                               {"operation", "syrk"},
+                               {"devices", way.devices.size()},
+                               {"which", text_of(way.devices)},
+                               {"from", options.from},
+                               {"case", std::string(1, type) + " syrk lower " + std::to_string(n) + "x" +
+                                            std::to_string(k) + " phi=" + bench::to_text(phi)},
+                               {"who", way.who},
+                               {"parts", way.parts},
+                               {"plan", way.plan},
+                               {"ms_median", ms.median},
+                               {"ms_min", ms.min},
+                               {"ms_max", ms.max},
+                               {"tflops", tflops},
+                               {"efficiency", efficiency},
+                               {"different_words", way.differences}});
+    if (way.differences > 0) throw std::runtime_error("bits of several devices differ from those of one");
+  }
+}
+
 template <class T>
 void measure(const Options& options, const Shape& s, char type, double phi, const bench::Records& records) {
   const bool is_on_host = options.from == "host";
@@ -403,14 +598,8 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
         mine.a = std::make_unique<Matrix<T>>(s.m, s.k, devices);
         mine.b = std::make_unique<Matrix<T>>(s.k, s.n, devices);
         mine.c = std::make_unique<Matrix<T>>(s.m, s.n, devices);
-        for (const auto& [from, to] : {std::pair(&a, mine.a.get()), std::pair(&b, mine.b.get())}) {
-          for (const Piece<T>& piece : to->pieces()) {
-            check(
-                cudaMemcpy(piece.view.data, from->pieces()[0].view.data + piece.col * piece.view.rows,
-                           static_cast<std::size_t>(piece.view.rows * piece.view.cols) * sizeof(T), cudaMemcpyDefault),
-                "pieces");
-          }
-        }
+        mine.a->take(a);
+        mine.b->take(b);
         of_a = mine.a.get();
         of_b = mine.b.get();
         of_c = mine.c.get();
@@ -485,15 +674,7 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
     }
   }
 
-  for (int round = 0; round < options.rounds; ++round) {
-    for (Way& way : ways) {
-      wait_for(way.devices);
-      const auto begin = std::chrono::steady_clock::now();
-      way.call();
-      const std::chrono::duration<float, std::milli> took = std::chrono::steady_clock::now() - begin;
-      way.milliseconds.push_back(took.count());
-    }
-  }
+  time_all(ways, options.rounds);
   if (stream != nullptr) check(cudaStreamDestroy(stream), "a stream");
   const bench::Gauges gauges;
   for (const Way& way : ways) {
@@ -537,12 +718,18 @@ int run(Options options) {
   }
   const bench::Records records(options.json);
   for (const Shape& shape : options.shapes) {
+    if (options.is_syrk && shape.m != shape.n)
+      throw std::invalid_argument(bench::to_string(shape) + ": m must be n for --syrk");
     for (const double phi : options.phis) {
       for (const char type : options.types) {
-        if (type == 's') measure<float>(options, shape, type, phi, records);
-        if (type == 'd') measure<double>(options, shape, type, phi, records);
-        if (type == 'c') measure<std::complex<float>>(options, shape, type, phi, records);
-        if (type == 'z') measure<std::complex<double>>(options, shape, type, phi, records);
+        const auto measure_type = [&]<class T>() {
+          if (options.is_syrk) return measure_syrk<T>(options, shape.n, shape.k, type, phi, records);
+          measure<T>(options, shape, type, phi, records);
+        };
+        if (type == 's') measure_type.template operator()<float>();
+        if (type == 'd') measure_type.template operator()<double>();
+        if (type == 'c') measure_type.template operator()<std::complex<float>>();
+        if (type == 'z') measure_type.template operator()<std::complex<double>>();
       }
     }
   }
@@ -570,6 +757,7 @@ int main(int argc, char** argv) {
   program.add_option("--phi", options.phis, "spread of exponents; several")->check(bench::between(0, 100));
   program.add_option("--rounds", options.rounds, "turns of all ways")->check(bench::between(1, 1000));
   program.add_flag("--variants", options.has_variants, "what one and several devices do with other memory and streams");
+  program.add_flag("--syrk", options.is_syrk, "one triangle of C <- A A^T, n x n, in place of products");
   program.add_flag("--measure-speeds", options.measures_speeds, "of the devices, and shares by them");
   program.add_flag("!--no-one", options.has_one, "without the call on one device: its bits are then not compared");
   program.add_flag("!--no-native", options.has_native, "without cuBLAS");

@@ -84,23 +84,16 @@ Status multiply(const MultiPlan& plan, const LocatedProblem<T>& problem,
   return status;
 }
 
-}  // namespace
-
-Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy,
-                       const Placement& placement) {
-  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
-  const base::RelaxedCapture relaxed;
-  const CurrentDevice before;
-  Result<MultiPlan> made = multi::make({scalar, m, n, k}, policy, placement, plan_on);
+Result<Plan> plan_of(Result<MultiPlan> made) {
   if (!made.ok()) return made.status();
   return Plan(std::make_shared<const MultiPlan>(std::move(made).value()));
 }
 
 template <class T>
-Status run(const Plan& plan, T alpha, std::span<const Piece<const std::type_identity_t<T>>> a,
-           std::span<const Piece<const std::type_identity_t<T>>> b, std::type_identity_t<T> beta,
-           std::span<const Piece<std::type_identity_t<T>>> c, std::span<const std::span<std::byte>> workspaces,
-           Outcome* outcome) {
+Status run_located(const Plan& plan, T alpha, std::span<const Piece<const std::type_identity_t<T>>> a,
+                   std::span<const Piece<const std::type_identity_t<T>>> b, std::type_identity_t<T> beta,
+                   std::span<const Piece<std::type_identity_t<T>>> c, std::span<const std::span<std::byte>> workspaces,
+                   Outcome* outcome) {
   if (plan.scalar() != kScalarOf<T>) {
     return {StatusCode::kInvalidArgument, "C is " + std::string(to_string(kScalarOf<T>)) + ", the plan is for " +
                                               std::string(to_string(plan.scalar()))};
@@ -119,6 +112,50 @@ Status run(const Plan& plan, T alpha, std::span<const Piece<const std::type_iden
   return multiply(plan.impl(), problem, workspaces, outcome == nullptr ? local : *outcome);
 }
 
+}  // namespace
+
+Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy,
+                       const Placement& placement) {
+  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
+  const base::RelaxedCapture relaxed;
+  const CurrentDevice before;
+  return plan_of(multi::make({scalar, m, n, k}, policy, placement, plan_on));
+}
+
+Result<Plan> make_syrk_plan(Scalar scalar, const Syrk& triangle, std::int64_t n, std::int64_t k, const Policy& policy,
+                            const Placement& placement) {
+  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(n, n, k));
+  const problem::Part part{triangle.is_lower ? problem::PartKind::kLower : problem::PartKind::kUpper,
+                           triangle.is_hermitian && is_complex(scalar)};
+  const base::RelaxedCapture relaxed;
+  const CurrentDevice before;
+  return plan_of(multi::make_triangle({scalar, n, n, k}, part, policy, placement, plan_on));
+}
+
+template <class T>
+Status run(const Plan& plan, T alpha, std::span<const Piece<const std::type_identity_t<T>>> a,
+           std::span<const Piece<const std::type_identity_t<T>>> b, std::type_identity_t<T> beta,
+           std::span<const Piece<std::type_identity_t<T>>> c, std::span<const std::span<std::byte>> workspaces,
+           Outcome* outcome) {
+  if (!plan.impl().part.is_all())
+    return {StatusCode::kInvalidArgument, "the plan is of make_syrk_plan(), must be of make_plan()"};
+  return run_located<T>(plan, alpha, a, b, beta, c, workspaces, outcome);
+}
+
+template <class T>
+Status run_syrk(const Plan& plan, T alpha, std::span<const Piece<const std::type_identity_t<T>>> a,
+                std::type_identity_t<T> beta, std::span<const Piece<std::type_identity_t<T>>> c,
+                std::span<const std::span<std::byte>> workspaces, Outcome* outcome) {
+  if (plan.impl().part.is_all())
+    return {StatusCode::kInvalidArgument, "the plan is of make_plan(), must be of make_syrk_plan()"};
+  if constexpr (kIsComplex<T>) {
+    const auto is_real = [](const T& x) { return x.imag() == 0; };
+    if (plan.impl().part.has_real_diagonal && (!is_real(alpha) || !is_real(beta)))
+      return {StatusCode::kInvalidArgument, "alpha or beta has an imaginary part, must be real for a Hermitian C"};
+  }
+  return run_located<T>(plan, alpha, a, {}, beta, c, workspaces, outcome);
+}
+
 template <class T>
 Status gemm(const Placement& placement, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
             std::type_identity_t<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
@@ -133,11 +170,29 @@ Status gemm(const Placement& placement, Layout layout, Op op_a, Op op_b, std::in
   return multi::run<T>(plan.value(), alpha, {&a_piece, 1}, {&b_piece, 1}, beta, {&c_piece, 1}, {}, outcome);
 }
 
+template <class T>
+Status syrk(const Placement& placement, Layout layout, const Syrk& triangle, Op op, std::int64_t n, std::int64_t k,
+            std::type_identity_t<T> alpha, const T* a, std::int64_t lda, std::type_identity_t<T> beta, T* c,
+            std::int64_t ldc, const Policy& policy, Outcome* outcome) {
+  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(n, n, k));
+  const Op across = is_transposed(op) ? Op::kNone : Op::kTranspose;
+  KIZAMI_RETURN_IF_ERROR(problem::validate_leading_dimensions(layout, op, across, n, n, k, lda, lda, ldc));
+  const Result<Plan> plan = multi::make_syrk_plan(kScalarOf<T>, triangle, n, k, policy, placement);
+  if (!plan.ok()) return plan.status();
+  const Piece<const T> a_piece{0, 0, api::op_view(layout, op, a, n, k, lda)};
+  const Piece<T> c_piece{0, 0, blas_view(c, n, n, ldc, layout)};
+  return multi::run_syrk<T>(plan.value(), alpha, {&a_piece, 1}, beta, {&c_piece, 1}, {}, outcome);
+}
+
 #define KIZAMI_INSTANTIATE(T)                                                                                      \
   template Status run<T>(const Plan&, T, std::span<const Piece<const T>>, std::span<const Piece<const T>>, T,      \
                          std::span<const Piece<T>>, std::span<const std::span<std::byte>>, Outcome*);              \
   template Status gemm<T>(const Placement&, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, T, const T*, \
-                          std::int64_t, const T*, std::int64_t, T, T*, std::int64_t, const Policy&, Outcome*)
+                          std::int64_t, const T*, std::int64_t, T, T*, std::int64_t, const Policy&, Outcome*);     \
+  template Status run_syrk<T>(const Plan&, T, std::span<const Piece<const T>>, T, std::span<const Piece<T>>,       \
+                              std::span<const std::span<std::byte>>, Outcome*);                                    \
+  template Status syrk<T>(const Placement&, Layout, const Syrk&, Op, std::int64_t, std::int64_t, T, const T*,      \
+                          std::int64_t, T, T*, std::int64_t, const Policy&, Outcome*)
 
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
+#include <utility>
 
 namespace kizami::multi {
 namespace {
@@ -46,6 +48,79 @@ constexpr std::int64_t kLeastTiled = 512;  ///< of a part: shorter ones are cut 
     first += sizes[g];
   }
   return blocks;
+}
+
+/// Column x up to which the triangle of n has `pairs` of its n^2 / 2.
+[[nodiscard]] double column_of_pairs(double n, double pairs) { return n - std::sqrt(std::max(n * n - 2 * pairs, 0.0)); }
+/// Row y of columns [x0, x1) above which the triangle has `pairs` there.
+[[nodiscard]] double row_of_pairs(double x0, double x1, double pairs) {
+  const double width = x1 - x0;
+  const double corner = width * width / 2;
+  if (pairs <= corner) return x0 + std::sqrt(2 * std::max(pairs, 0.0));
+  return x1 + (pairs - corner) / width;
+}
+[[nodiscard]] std::int64_t rounded(double x, std::int64_t unit, std::int64_t least, std::int64_t most) {
+  return std::clamp(static_cast<std::int64_t>(std::llround(x / static_cast<double>(unit))) * unit, least, most);
+}
+
+/// Rows [y0, y1) of columns [x0, x1) of the triangle, in blocks.
+void add_band(std::int64_t x0, std::int64_t x1, std::int64_t y0, std::int64_t y1, std::vector<Rect>& blocks) {
+  const auto add = [&](const Rect& block) {
+    if (!block.is_empty()) blocks.push_back(block);
+  };
+  const std::int64_t in_corner = std::min(y1, x1);
+  if (y0 < in_corner) {
+    add({y0, y0, in_corner - y0, in_corner - y0});
+    add({y0, x0, in_corner - y0, y0 - x0});
+  }
+  const std::int64_t below = std::max(y0, x1);
+  add({below, x0, y1 - below, x1 - x0});
+}
+
+[[nodiscard]] std::vector<std::vector<Rect>> deal_triangle_in_groups(std::int64_t n, std::span<const double> speeds,
+                                                                     std::span<const std::size_t> sizes) {
+  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  const auto extent = static_cast<double>(n);
+  const double pairs = extent * extent / 2;
+  const std::int64_t unit = unit_of(n, static_cast<std::int64_t>(speeds.size()));
+  std::vector<std::vector<Rect>> dealt;
+  std::int64_t x0 = 0;
+  std::size_t first = 0;
+  double before = 0;  // speeds of the groups before
+  for (std::size_t g = 0; g < sizes.size(); ++g) {
+    const std::span<const double> members = speeds.subspan(first, sizes[g]);
+    const double of_group = std::accumulate(members.begin(), members.end(), 0.0);
+    const std::int64_t x1 =
+        g + 1 == sizes.size() ? n : rounded(column_of_pairs(extent, pairs * ((before + of_group) / all)), unit, x0, n);
+    // Of what these columns have, whatever rounding has made of them.
+    const double width = static_cast<double>(x1 - x0);
+    const double in_columns = width * static_cast<double>(n - x0) - width * width / 2;
+    std::int64_t y0 = x0;
+    double sum = 0;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      sum += members[i];
+      std::int64_t y1 = n;
+      if (i + 1 < members.size()) {
+        y1 = rounded(row_of_pairs(static_cast<double>(x0), static_cast<double>(x1), in_columns * (sum / of_group)),
+                     unit, y0, n);
+        if (std::abs(y1 - x1) * 128 <= n && x1 >= y0) y1 = x1;  // no sliver beside a triangle
+      }
+      dealt.emplace_back();
+      add_band(x0, x1, y0, y1, dealt.back());
+      y0 = y1;
+    }
+    before += of_group;
+    first += sizes[g];
+    x0 = x1;
+  }
+  return dealt;
+}
+
+/// Lines that a device splits for its blocks, those of a triangle once.
+[[nodiscard]] std::int64_t lines_to_split(std::span<const Rect> blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), std::int64_t{0}, [](std::int64_t sum, const Rect& block) {
+    return sum + block.rows + (block.row == block.col ? 0 : block.cols);
+  });
 }
 
 /// Ends of equal parts.
@@ -100,6 +175,45 @@ std::vector<Rect> cut_block(const Rect& block, std::int64_t row_parts, std::int6
     }
   }
   return parts;
+}
+
+std::vector<std::vector<Rect>> deal_triangle(std::int64_t n, std::span<const double> speeds) {
+  std::vector<std::vector<Rect>> best;
+  std::pair<std::int64_t, std::int64_t> fewest;
+  // Every way to put the devices in groups, in their order: a bit for each place where a group may end.
+  const std::size_t ways = std::size_t{1} << (speeds.size() - 1);
+  for (std::size_t way = 0; way < ways; ++way) {
+    std::vector<std::size_t> sizes = {1};
+    for (std::size_t i = 0; i + 1 < speeds.size(); ++i) {
+      if ((way >> i & 1) != 0) {
+        sizes.push_back(1);
+      } else {
+        ++sizes.back();
+      }
+    }
+    std::vector<std::vector<Rect>> dealt = deal_triangle_in_groups(n, speeds, sizes);
+    std::pair<std::int64_t, std::int64_t> lines;  // of the device with most, of all
+    for (const std::vector<Rect>& blocks : dealt) {
+      const std::int64_t here = lines_to_split(blocks);
+      lines.first = std::max(lines.first, here);
+      lines.second += here;
+    }
+    if (!best.empty() && fewest <= lines) continue;
+    best = std::move(dealt);
+    fewest = lines;
+  }
+  return best;
+}
+
+std::vector<Rect> halve_block(const Rect& block) {
+  if (block.row != block.col)
+    return block.cols > block.rows ? cut_block(block, 1, 2)
+                                   : cut_block(block, std::min<std::int64_t>(block.rows, 2), 1);
+  if (block.rows <= 1) return {block};
+  const std::int64_t half = equal_parts(block.rows, 2)[0];
+  const std::int64_t rest = block.rows - half;
+  const std::int64_t middle = block.row + half;
+  return {{block.row, block.row, half, half}, {middle, middle, rest, rest}, {middle, block.row, rest, half}};
 }
 
 }  // namespace kizami::multi

@@ -27,4 +27,19 @@ namespace kizami::multi {
 /// @range  row_parts, col_parts >= 1
 [[nodiscard]] std::vector<Rect> cut_block(const Rect& block, std::int64_t row_parts, std::int64_t col_parts);
 
+// One triangle of an n x n C, i >= j. Of blocks on the diagonal (row == col) the triangle is meant, of others all.
+
+/// The triangle in blocks for each device, of areas as large as the devices are fast: groups of columns, each cut across
+/// for its devices. Of all groups those by which the device with the most lines to split has fewest, of equal ones the
+/// fewest lines in all. Two devices: the upper triangle of 0.71 n, and what is below it, whose rows both of its blocks
+/// have in common. Four: two triangles of n / 2, and the square between them in two. Where C is large, blocks begin at
+/// multiples of 128.
+/// @range  n >= 0; 1 <= number of speeds; speeds > 0   @return none empty, those of a device that have rows in common
+///         behind one another, a triangle first; of a small C devices may go without
+[[nodiscard]] std::vector<std::vector<Rect>> deal_triangle(std::int64_t n, std::span<const double> speeds);
+
+/// A block in smaller ones of about half its extents: a triangle in two and the square between them, others in two
+/// along the longer side. A block of one element stays.
+[[nodiscard]] std::vector<Rect> halve_block(const Rect& block);
+
 }  // namespace kizami::multi

@@ -25,19 +25,19 @@ void merge(std::span<const std::int32_t> more, std::vector<std::int32_t>& most) 
 }  // namespace
 
 void add_block(const device::DeviceState& state, std::int64_t num_pairs, bool is_first_of_rows, bool is_first_of_cols,
-               Counts& counts) {
+               Counts& counts, int times) {
   num::RungHistogram plain = state.statistics.plain;
   // Where the sample refuses nothing nobody has counted, and the lowest rung certifies all.
   if (state.sampled_failures == 0 && state.look == device::Look::kSample) plain.pairs[0] = num_pairs;
-  ozaki2::add(plain, counts.statistics.plain);
-  counts.statistics.num_pairs += num_pairs;
+  for (int i = 0; i < times; ++i) ozaki2::add(plain, counts.statistics.plain);
+  counts.statistics.num_pairs += num_pairs * times;
   if (is_first_of_rows) counts.nonfinite_rows += static_cast<std::int64_t>(state.nonfinite_rows);
   if (is_first_of_cols) counts.nonfinite_cols += static_cast<std::int64_t>(state.nonfinite_cols);
 }
 
-void add_equilibrated(const device::DeviceState& state, Counts& counts) {
+void add_equilibrated(const device::DeviceState& state, Counts& counts, int times) {
   counts.statistics.has_equilibrated = true;
-  ozaki2::add(state.statistics.equilibrated, counts.statistics.equilibrated);
+  for (int i = 0; i < times; ++i) ozaki2::add(state.statistics.equilibrated, counts.statistics.equilibrated);
 }
 
 InnerExponents::InnerExponents(std::int64_t k)

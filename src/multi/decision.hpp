@@ -21,10 +21,11 @@ using ozaki2::Counts;
 
 /// What a block of num_pairs elements of C adds, from its state behind ozaki2::begin_device_block().
 /// @param is_first_of_rows  counts its rows with NaN or Inf: one block for each row does; likewise of columns
+/// @param times  blocks of C of the same pairs that it stands for
 void add_block(const device::DeviceState& state, std::int64_t num_pairs, bool is_first_of_rows, bool is_first_of_cols,
-               Counts& counts);
+               Counts& counts, int times = 1);
 /// And behind ozaki2::count_block_equilibrated().
-void add_equilibrated(const device::DeviceState& state, Counts& counts);
+void add_equilibrated(const device::DeviceState& state, Counts& counts, int times = 1);
 
 /// The largest exponents of the inner index over all blocks, and the shifts that follow from them.
 class InnerExponents {

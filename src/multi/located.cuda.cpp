@@ -96,7 +96,7 @@ Status locate(const MultiPlan& plan, T alpha, std::span<const Piece<const T>> a,
   KIZAMI_RETURN_IF_ERROR(locate_matrix("C", shape.m, shape.n, c, problem.c));
   if (problem.c.views.empty() || !problem.has_terms(plan)) return {};
   KIZAMI_RETURN_IF_ERROR(locate_matrix("A", shape.m, shape.k, a, problem.a));
-  KIZAMI_RETURN_IF_ERROR(locate_matrix("B", shape.k, shape.n, b, problem.b));
+  if (plan.part.is_all()) KIZAMI_RETURN_IF_ERROR(locate_matrix("B", shape.k, shape.n, b, problem.b));
   KIZAMI_RETURN_IF_ERROR(validate_disjoint("A", problem.a, problem.c));
   return validate_disjoint("B", problem.b, problem.c);
 }
@@ -107,7 +107,11 @@ Status find_travels(const MultiPlan& plan, const Share& share, const LocatedProb
   const std::int64_t k = problem.has_terms(plan) ? plan.shape.k : 0;
   for (const Rect& block : share.blocks) {
     travels.a = travels.a || must_travel(problem.a, a_panel(block, k), share.device);
-    travels.b = travels.b || must_travel(problem.b, b_panel(block, k), share.device);
+    if (plan.part.is_all()) {
+      travels.b = travels.b || must_travel(problem.b, b_panel(block, k), share.device);
+    } else {
+      travels.a = travels.a || must_travel(problem.a, mirrored_panel(block, k), share.device);
+    }
     travels.c = travels.c || must_travel(problem.c, block, share.device);
   }
   const auto check = [&](const char* name, bool travels_there, bool has_layout) -> Status {

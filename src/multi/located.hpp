@@ -47,10 +47,15 @@ struct LocatedProblem {
   T beta{};
   Located<T> c;
 
+  /// Of a triangle: B is A mirrored, and nothing of it is located.
+  [[nodiscard]] MatrixView<const T> mirrored(const MatrixView<const T>& lines, const MultiPlan& plan) const {
+    const MatrixView<const T> view = lines.transposed();
+    return kIsComplex<T> && plan.part.has_real_diagonal ? view.conjugated() : view;
+  }
   [[nodiscard]] bool has_terms(const MultiPlan& plan) const { return plan.shape.k > 0 && alpha != T{0}; }
 };
 
-/// Finds where the pieces are, and checks what is known without their elements.
+/// Finds where the pieces are, and checks what is known without their elements. Of a triangle there are none of B.
 /// @status kInvalidArgument: pieces that do not make up their matrix, null, strides, C in common with an operand;
 ///         kInternal with CUDA's words
 template <class T>
@@ -64,5 +69,7 @@ Status find_travels(const MultiPlan& plan, const Share& share, const LocatedProb
 /// The rows of A, or columns of B, of a block, as a part of its matrix.
 [[nodiscard]] inline Rect a_panel(const Rect& block, std::int64_t k) { return {block.row, 0, block.rows, k}; }
 [[nodiscard]] inline Rect b_panel(const Rect& block, std::int64_t k) { return {0, block.col, k, block.cols}; }
+/// The rows of A that are the columns of a mirrored A of a block.
+[[nodiscard]] inline Rect mirrored_panel(const Rect& block, std::int64_t k) { return {block.col, 0, block.cols, k}; }
 
 }  // namespace kizami::multi

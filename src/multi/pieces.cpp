@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "multi/pieces.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace kizami::multi {
@@ -44,6 +45,48 @@ std::vector<Holding> holdings_of(const Rect& wanted, std::span<const Rect> piece
     if (!both.is_empty()) holdings.push_back({i, both});
   }
   return holdings;
+}
+
+std::vector<ColumnCopy> triangle_copies(const Rect& rect, bool is_lower) {
+  constexpr std::int64_t kBand = 64;  // as many copies of a column each; twice as many strips at 8192
+  const std::int64_t row_end = rect.row + rect.rows;
+  const std::int64_t col_end = rect.col + rect.cols;
+  std::vector<ColumnCopy> copies;
+  const auto add = [&](const ColumnCopy& copy) {
+    if (copy.length > 0 && copy.count > 0) copies.push_back(copy);
+  };
+  // Columns with all rows, and those that the diagonal crosses: [first, end).
+  const std::int64_t first =
+      is_lower ? std::max(rect.col, std::min(rect.row + 1, col_end)) : std::max(rect.col, rect.row);
+  const std::int64_t end = is_lower ? std::min(col_end, row_end) : std::min(col_end, std::max(row_end - 1, rect.col));
+  if (is_lower) {
+    add({rect.row, rect.col, rect.rows, first - rect.col});
+  } else {
+    const std::int64_t all = std::max(end, rect.col);
+    add({rect.row, all, rect.rows, col_end - all});
+  }
+  for (std::int64_t x = first; x < end; x += kBand) {
+    const std::int64_t next = std::min(x + kBand, end);
+    if (is_lower) {
+      add({next, x, row_end - next, next - x});
+    } else {
+      add({rect.row, x, x - rect.row, next - x});
+    }
+  }
+  // Columns whose kBand elements from the diagonal on are inside; of the others each by itself.
+  const std::int64_t band_first = is_lower ? first : std::clamp(rect.row + kBand - 1, first, std::max(first, end));
+  const std::int64_t band_end = is_lower ? std::clamp(row_end - kBand + 1, first, std::max(first, end)) : end;
+  if (band_first < band_end)
+    add({is_lower ? band_first : band_first - kBand + 1, band_first, kBand, band_end - band_first, true});
+  for (std::int64_t j = first; j < end; ++j) {
+    if (band_first <= j && j < band_end) continue;
+    if (is_lower) {
+      add({j, j, row_end - j, 1});
+    } else {
+      add({rect.row, j, j + 1 - rect.row, 1});
+    }
+  }
+  return copies;
 }
 
 }  // namespace kizami::multi

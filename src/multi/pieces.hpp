@@ -23,4 +23,19 @@ struct Holding {
 /// The pieces that hold a rectangle, in order.
 [[nodiscard]] std::vector<Holding> holdings_of(const Rect& wanted, std::span<const Rect> pieces);
 
+/// Elements that one copy of two dimensions takes: `count` columns of `length` elements that follow one another, from
+/// (row, col) on; of a slanting one every column begins a row below the one before.
+struct ColumnCopy {
+  std::int64_t row = 0;
+  std::int64_t col = 0;
+  std::int64_t length = 0;
+  std::int64_t count = 0;
+  bool is_slanting = false;
+
+  friend constexpr bool operator==(const ColumnCopy&, const ColumnCopy&) = default;
+};
+/// Copies of the elements of a rectangle with row >= col, or row <= col, and of no others; some twice: a band along the
+/// diagonal, and what is beside it in strips of columns.
+[[nodiscard]] std::vector<ColumnCopy> triangle_copies(const Rect& rect, bool is_lower);
+
 }  // namespace kizami::multi

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/int_math.hpp"
 #include "certify/equilibration_gain.hpp"
 #include "device/batch_buffers.hpp"
+#include "exec/device_triangle.hpp"
 #include "multi/blocks.hpp"
 #include "schemes/ozaki1/device_rungs_plan.hpp"
 #include "schemes/ozaki1/stage.hpp"
@@ -114,7 +116,7 @@ Result<std::vector<Rect>> parts_of(const Rect& block, std::int64_t k, std::int64
 }
 
 void add_blocks(Share& share, const MultiPlan& plan, const Budget& budget) {
-  const PanelCounts panels = count_panels(share.blocks);
+  const PanelCounts panels = count_panels(share.blocks, plan.panels_of_b());
   std::int64_t most_pairs = 0;
   for (std::size_t i = 0; i < share.blocks.size(); ++i) {
     const Rect& block = share.blocks[i];
@@ -123,6 +125,7 @@ void add_blocks(Share& share, const MultiPlan& plan, const Budget& budget) {
     most_pairs = std::max(most_pairs, block.rows * block.cols);
     share.product_bytes = std::max(share.product_bytes, share.plans[i]->schedule.workspace_bytes);
   }
+  share.most_lines = plan.part.is_all() ? share.most_rows : std::max(share.most_rows, share.most_cols);
   if (plan.has_exchange)
     share.repair_capacity = std::min(most_pairs, (plan.shape.m * plan.shape.n) >> num::kMostRepairShift);
   const auto blocks = static_cast<int>(share.blocks.size());
@@ -133,9 +136,130 @@ void add_blocks(Share& share, const MultiPlan& plan, const Budget& budget) {
   if (blocks <= 1 || share_bytes(plan, share, {}) <= budget.all) return;
   share.is_resident = false;
   share.num_workspaces = 1;
-  share.a_places = std::min(panels.a, 2);
+  share.a_places = std::min(panels.a, plan.part.is_all() ? 2 : 4);  // two of a block, and two of the next one
   share.b_places = std::min(panels.b, 2);
   share.c_places = 2;
+}
+
+/// What devices have of a product before it is cut.
+struct Begun {
+  MultiPlan plan;
+  std::vector<double> speeds;
+  std::vector<Budget> budgets;
+};
+
+/// The plan of the whole, and a share without blocks for each device.
+Result<Begun> begin(const problem::Shape& shape, const Policy& policy, const Placement& placement,
+                    const PlanOn& plan_on) {
+  KIZAMI_RETURN_IF_ERROR(validate_placement(placement));
+  auto whole = plan_on(placement.devices[0], shape, policy);
+  if (!whole.ok()) return whole.status();
+  Begun begun;
+  begun.plan.shape = shape;
+  begun.plan.whole = std::move(whole).value();
+  begun.speeds = placement.speeds.empty() ? std::vector<double>(placement.devices.size(), 1.0) : placement.speeds;
+  for (const int device : placement.devices) {
+    Share share;
+    share.device = device;
+    // The memory of this device, by a plan that is soon asked for again.
+    const auto asked = plan_on(device, shape, policy);
+    if (!asked.ok()) return asked.status();
+    const auto named = std::count(placement.devices.begin(), placement.devices.end(), device);
+    begun.budgets.push_back(
+        budget_of(policy.workspace_limit_bytes, asked.value()->schedule.facts.memory_bytes, static_cast<int>(named)));
+    begun.plan.shares.push_back(std::move(share));
+  }
+  return begun;
+}
+
+/// How all blocks go together, once they are known.
+Status join(MultiPlan& plan) {
+  if (plan.num_blocks() <= 1) return {};
+  KIZAMI_RETURN_IF_ERROR(validate_scheme(*plan.whole));
+  if (plan.whole->first().scheme != Scheme::kOzaki2) return {};
+  const ozaki2::Ozaki2Stage& stage = ozaki2::ozaki2_of(*plan.whole);
+  plan.has_exchange = true;
+  plan.may_equilibrate = stage.has_certificate && stage.ladder.may_equilibrate;
+  return {};
+}
+
+/// Plans of a share's blocks, and its room. @param policy of the whole
+Status plan_blocks(Share& share, const MultiPlan& plan, const Policy& policy, const Budget& budget,
+                   const PlanOn& plan_on) {
+  const bool is_whole = plan.part.is_all() && plan.num_blocks() == 1 && policy.workspace_limit_bytes == 0;
+  const bool is_ozaki2 = plan.whole->first().scheme == Scheme::kOzaki2;
+  const std::uint64_t numerics = plan::numerics_hash(*plan.whole);
+  Policy of_blocks = policy_of_blocks(*plan.whole, policy);
+  of_blocks.workspace_limit_bytes = budget.product;
+  for (const Rect& block : share.blocks) {
+    auto made =
+        plan_on(share.device, {plan.shape.scalar, block.rows, block.cols, plan.shape.k}, is_whole ? policy : of_blocks);
+    if (!made.ok()) return made.status();
+    share.plans.push_back(std::move(made).value());
+    const bool promises_bits = is_ozaki2 || policy.reproducibility == Reproducibility::kEngineToEngine;
+    if (promises_bits && plan::numerics_hash(*share.plans.back()) != numerics) {
+      return {StatusCode::kUnsupported, "a block of " + std::to_string(block.rows) + " x " +
+                                            std::to_string(block.cols) +
+                                            " has other numerics than the whole product, which takes one device"};
+    }
+  }
+  add_blocks(share, plan, budget);
+  return {};
+}
+
+/// Rows of the triangles that a share is cut into at least where memory is short.
+constexpr std::int64_t kLeastTriangle = 128;
+
+/// Parts that a share of a triangle is cut into. A triangle alone stays whole: what its halves split and bring again
+/// costs as much as is hidden by their order. A square alone is cut in two, so that one half's lines come beside the
+/// other's products.
+[[nodiscard]] std::size_t triangle_parts_wished(const Placement& placement, const std::vector<Rect>& dealt) {
+  if (placement.parts != 0) return static_cast<std::size_t>(placement.parts);
+  const bool is_square_alone = dealt.size() == 1 && dealt[0].row != dealt[0].col;
+  return placement.devices.size() > 1 && is_square_alone ? 2 : 1;
+}
+
+/// All blocks of a share in about half. @return whether any was cut
+bool halve_all(std::vector<Rect>& blocks) {
+  std::vector<Rect> halves;
+  for (const Rect& block : blocks) {
+    const std::vector<Rect> of_block = halve_block(block);
+    halves.insert(halves.end(), of_block.begin(), of_block.end());
+  }
+  const bool is_cut = halves.size() > blocks.size();
+  blocks = std::move(halves);
+  return is_cut;
+}
+
+/// Blocks of this orientation, of those of the lower triangle.
+[[nodiscard]] std::vector<Rect> in_part(const problem::Part& part, std::vector<Rect> blocks) {
+  if (part.kind == problem::PartKind::kUpper)
+    std::transform(blocks.begin(), blocks.end(), blocks.begin(), [](const Rect& block) { return block.transposed(); });
+  return blocks;
+}
+
+/// Whether smaller blocks may have what these lack: room, and not an engine that leaves a triangle out.
+[[nodiscard]] bool may_fit_in_less(const Status& lack, const Share& share, const MultiPlan& plan, const Policy& policy,
+                                   const PlanOn& plan_on) {
+  if (lack.code() == StatusCode::kWorkspaceTooSmall) return true;
+  if (lack.code() != StatusCode::kUnsupported) return false;
+  const auto small = plan_on(share.device, {plan.shape.scalar, kLeastTriangle, kLeastTriangle, plan.shape.k},
+                             policy_of_blocks(*plan.whole, policy));
+  return small.ok() && !exec::why_no_part(*small.value());
+}
+
+/// Why a share cannot be run in blocks like these but perhaps in smaller ones, or nothing.
+[[nodiscard]] Status require_room(const Share& share, const MultiPlan& plan, const Budget& budget) {
+  for (std::size_t i = 0; i < share.blocks.size(); ++i) {
+    if (!plan.is_triangle(share.blocks[i])) continue;
+    if (const std::optional<std::string> reason = exec::why_no_part(*share.plans[i]))
+      return {StatusCode::kUnsupported, *reason};
+  }
+  const std::size_t bytes = share_bytes(plan, share, {});
+  if (bytes <= budget.all) return {};
+  return {StatusCode::kWorkspaceTooSmall,
+          "workspace limit of device " + std::to_string(share.device) + " = " + std::to_string(budget.all) +
+              " bytes, must be >= " + std::to_string(bytes) + " for its blocks of a triangle"};
 }
 
 }  // namespace
@@ -182,7 +306,7 @@ ShareBuffers carve_share(base::Carver& carver, const MultiPlan& plan, const Shar
     return static_cast<std::size_t>(std::max(staged_stride(rows) * cols, staged_stride(cols) * rows) * element);
   };
   take(share.num_workspaces, share.product_bytes, buffers.products);
-  if (travels.a) take(share.a_places, matrix_bytes(share.most_rows, k), buffers.a);
+  if (travels.a) take(share.a_places, matrix_bytes(share.most_lines, k), buffers.a);
   if (travels.b) take(share.b_places, matrix_bytes(k, share.most_cols), buffers.b);
   if (travels.c) take(share.c_places, matrix_bytes(share.most_rows, share.most_cols), buffers.c);
   if (share.blocks.empty()) return buffers;
@@ -202,64 +326,74 @@ std::size_t share_bytes(const MultiPlan& plan, const Share& share, const Travels
 
 Result<MultiPlan> make(const problem::Shape& shape, const Policy& policy, const Placement& placement,
                        const PlanOn& plan_on) {
-  KIZAMI_RETURN_IF_ERROR(validate_placement(placement));
-  auto whole = plan_on(placement.devices[0], shape, policy);
-  if (!whole.ok()) return whole.status();
-  MultiPlan plan;
-  plan.shape = shape;
-  plan.whole = std::move(whole).value();
-  const std::size_t count = placement.devices.size();
-  const std::vector<double> alike(count, 1.0);
-  const std::vector<Rect> dealt = deal_blocks(shape.m, shape.n, placement.speeds.empty() ? alike : placement.speeds);
-  const bool is_ozaki2 = plan.whole->first().scheme == Scheme::kOzaki2;
-  const std::uint64_t numerics = plan::numerics_hash(*plan.whole);
-  Policy of_blocks = policy_of_blocks(*plan.whole, policy);
-  std::vector<Budget> budgets;
-  for (std::size_t i = 0; i < count; ++i) {
-    Share share;
-    share.device = placement.devices[i];
-    // The memory of this device, by a plan that is soon asked for again.
-    const auto asked = plan_on(share.device, shape, policy);
-    if (!asked.ok()) return asked.status();
-    const auto named = std::count(placement.devices.begin(), placement.devices.end(), share.device);
-    budgets.push_back(
-        budget_of(policy.workspace_limit_bytes, asked.value()->schedule.facts.memory_bytes, static_cast<int>(named)));
+  auto begun = begin(shape, policy, placement, plan_on);
+  if (!begun.ok()) return begun.status();
+  auto& [plan, speeds, budgets] = begun.value();
+  const std::vector<Rect> dealt = deal_blocks(shape.m, shape.n, speeds);
+  for (std::size_t i = 0; i < dealt.size(); ++i) {
     const auto most_elements =
-        static_cast<std::int64_t>(budgets.back().panels / static_cast<std::size_t>(size_bytes(shape.scalar)));
+        static_cast<std::int64_t>(budgets[i].panels / static_cast<std::size_t>(size_bytes(shape.scalar)));
     auto parts = parts_of(dealt[i], std::max<std::int64_t>(shape.k, 1), most_elements, parts_wished(placement));
     if (!parts.ok()) return parts.status();
-    share.blocks = std::move(parts).value();
-    plan.shares.push_back(std::move(share));
+    plan.shares[i].blocks = std::move(parts).value();
   }
-  if (plan.num_blocks() > 1) KIZAMI_RETURN_IF_ERROR(validate_scheme(*plan.whole));
-  if (is_ozaki2 && plan.num_blocks() > 1) {
-    const ozaki2::Ozaki2Stage& stage = ozaki2::ozaki2_of(*plan.whole);
-    plan.has_exchange = true;
-    plan.may_equilibrate = stage.has_certificate && stage.ladder.may_equilibrate;
+  KIZAMI_RETURN_IF_ERROR(join(plan));
+  for (std::size_t i = 0; i < plan.shares.size(); ++i)
+    KIZAMI_RETURN_IF_ERROR(plan_blocks(plan.shares[i], plan, policy, budgets[i], plan_on));
+  return std::move(plan);
+}
+
+Result<MultiPlan> make_triangle(const problem::Shape& shape, const problem::Part& part, const Policy& wanted,
+                                const Placement& placement, const PlanOn& plan_on) {
+  Policy policy = wanted;
+  if (policy.scheme == Scheme::kAuto) policy.scheme = Scheme::kOzaki2;
+  if (policy.scheme != Scheme::kOzaki2) {
+    return Status(StatusCode::kUnsupported, "scheme " + std::string(to_string(policy.scheme)) +
+                                                " makes no shared triangle, must be ozaki2 or auto");
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    Share& share = plan.shares[i];
-    of_blocks.workspace_limit_bytes = budgets[i].product;
-    for (const Rect& block : share.blocks) {
-      const bool is_whole = plan.num_blocks() == 1 && policy.workspace_limit_bytes == 0;
-      auto made = plan_on(share.device, {shape.scalar, block.rows, block.cols, shape.k}, is_whole ? policy : of_blocks);
-      if (!made.ok()) return made.status();
-      share.plans.push_back(std::move(made).value());
-      const bool promises_bits = is_ozaki2 || policy.reproducibility == Reproducibility::kEngineToEngine;
-      if (promises_bits && plan::numerics_hash(*share.plans.back()) != numerics) {
-        return Status(StatusCode::kUnsupported,
-                      "a block of " + std::to_string(block.rows) + " x " + std::to_string(block.cols) +
-                          " has other numerics than the whole product, which takes one device");
-      }
+  auto begun = begin(shape, policy, placement, plan_on);
+  if (!begun.ok()) return begun.status();
+  auto& [plan, speeds, budgets] = begun.value();
+  plan.part = part;
+  // A plan takes a quarter of the memory by itself; the product of a triangle holds whole operands.
+  for (Budget& budget : budgets) budget.product = policy.workspace_limit_bytes == 0 ? budget.panels : budget.product;
+  const std::vector<std::vector<Rect>> dealt = deal_triangle(shape.n, speeds);
+  std::vector<std::vector<Rect>> cut = dealt;
+  for (std::size_t i = 0; i < cut.size(); ++i) {
+    const std::size_t wished = triangle_parts_wished(placement, dealt[i]);
+    while (!cut[i].empty() && cut[i].size() < wished && halve_all(cut[i])) {
     }
-    add_blocks(share, plan, budgets[i]);
   }
-  return plan;
+  // Where one share has no room all of it is cut again: whether there is one block in all decides how it is run.
+  for (std::size_t i = 0; i < cut.size();) {
+    for (std::size_t x = 0; x < cut.size(); ++x) plan.shares[x].blocks = in_part(part, cut[x]);
+    plan.has_exchange = plan.may_equilibrate = false;
+    KIZAMI_RETURN_IF_ERROR(join(plan));
+    Share share;
+    share.device = plan.shares[i].device;
+    share.blocks = plan.shares[i].blocks;
+    Status status = plan_blocks(share, plan, policy, budgets[i], plan_on);
+    if (status.ok()) status = require_room(share, plan, budgets[i]);
+    if (status.ok()) {
+      plan.shares[i] = std::move(share);
+      ++i;
+      continue;
+    }
+    const bool was_one_block = plan.num_blocks() == 1;
+    const bool is_small = share.blocks.empty() || share.blocks[0].rows < 2 * kLeastTriangle;
+    if (is_small || !may_fit_in_less(status, share, plan, policy, plan_on) || !halve_all(cut[i])) return status;
+    if (was_one_block) i = 0;
+  }
+  return std::move(plan);
 }
 
 std::string explain(const MultiPlan& plan) {
   std::string text = plan::explain(*plan.whole);
   if (!text.empty() && text.back() != '\n') text += '\n';
+  if (!plan.part.is_all()) {
+    text += std::string(plan.part.kind == problem::PartKind::kLower ? "lower" : "upper") +
+            " triangle, a matrix times itself " + (plan.part.has_real_diagonal ? "conjugated\n" : "transposed\n");
+  }
   text += "devices: " + std::to_string(plan.shares.size()) +
           (plan.has_exchange ? ", which tell each other counts before they multiply\n" : "\n");
   for (const Share& share : plan.shares) {

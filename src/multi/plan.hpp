@@ -19,6 +19,7 @@
 #include "multi/schedule.hpp"
 #include "num/rung.hpp"
 #include "plan/plan.hpp"
+#include "problem/part.hpp"
 #include "problem/problem.hpp"
 
 namespace kizami::multi {
@@ -36,12 +37,16 @@ struct Share {
   int c_places = 0;
   std::int64_t most_rows = 0;  ///< of a block
   std::int64_t most_cols = 0;
+  std::int64_t most_lines = 0;       ///< of a panel of A
   std::size_t product_bytes = 0;     ///< of a workspace
   std::int64_t repair_capacity = 0;  ///< pairs of a block that the whole product may leave to repairs
 };
 
 struct MultiPlan {
   problem::Shape shape;
+  /// Of C that is made. A triangle: B is A mirrored, A^T, or A^H where the diagonal is real; of blocks on the diagonal
+  /// the same triangle is made.
+  problem::Part part;
   std::shared_ptr<const plan::Plan> whole;
   std::vector<Share> shares;
   /// Several blocks of scheme ozaki2: they tell each other counts before they multiply.
@@ -49,6 +54,19 @@ struct MultiPlan {
   bool may_equilibrate = false;
 
   [[nodiscard]] std::size_t num_blocks() const;
+  [[nodiscard]] PanelsOfB panels_of_b() const { return part.is_all() ? PanelsOfB::kOfB : PanelsOfB::kOfA; }
+  [[nodiscard]] bool is_triangle(const Rect& block) const { return !part.is_all() && block.row == block.col; }
+  [[nodiscard]] problem::Part part_of(const Rect& block) const { return is_triangle(block) ? part : problem::Part{}; }
+  /// As how many blocks of C its pairs count: beside the diagonal of a triangle for those across it too, whose pairs
+  /// are the same lines.
+  [[nodiscard]] int times_of(const Rect& block) const { return part.is_all() || is_triangle(block) ? 1 : 2; }
+  /// Whether what is counted of lines is that of its rows, so that each row of C is counted once; and of its columns.
+  [[nodiscard]] bool counts_rows(const Rect& block) const {
+    return part.is_all() ? block.col == 0 : is_triangle(block);
+  }
+  [[nodiscard]] bool counts_cols(const Rect& block) const {
+    return part.is_all() ? block.row == 0 : is_triangle(block);
+  }
 };
 
 /// What of the matrices must travel to a device.
@@ -61,7 +79,7 @@ struct Travels {
 /// The workspace of one device.
 struct ShareBuffers {
   std::vector<std::byte*> products;  ///< [product_bytes] each
-  std::vector<std::byte*> a;         ///< [most_rows][k] elements each, or none; likewise below
+  std::vector<std::byte*> a;         ///< [most_lines][k] elements each, or none; likewise below
   std::vector<std::byte*> b;         ///< [k][most_cols]
   std::vector<std::byte*> c;         ///< [most_rows][most_cols]
   device::Pair* repairs = nullptr;   ///< [repair_capacity]
@@ -88,6 +106,12 @@ using PlanOn = std::function<Result<std::shared_ptr<const plan::Plan>>(int devic
 /// @status as kizami::multi::make_plan()
 [[nodiscard]] Result<MultiPlan> make(const problem::Shape& shape, const Policy& policy, const Placement& placement,
                                      const PlanOn& plan_on);
+
+/// Of one triangle of C <- alpha A B + beta C with a mirrored A in place of B. Scheme kAuto means ozaki2.
+/// @range  shape.m = shape.n; part is a triangle
+/// @status as kizami::multi::make_syrk_plan()
+[[nodiscard]] Result<MultiPlan> make_triangle(const problem::Shape& shape, const problem::Part& part,
+                                              const Policy& policy, const Placement& placement, const PlanOn& plan_on);
 
 [[nodiscard]] std::string explain(const MultiPlan& plan);
 

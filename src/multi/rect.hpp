@@ -15,6 +15,7 @@ struct Rect {
   std::int64_t cols = 0;
 
   [[nodiscard]] constexpr bool is_empty() const { return rows <= 0 || cols <= 0; }
+  [[nodiscard]] constexpr Rect transposed() const { return {col, row, cols, rows}; }
   friend constexpr bool operator==(const Rect&, const Rect&) = default;
 };
 

@@ -131,7 +131,8 @@ class Call final : private ozaki2::Part {
   Status count(Counts& counts) override {
     KIZAMI_RETURN_IF_ERROR(wait());
     for_each_block([&](const ShareRun<T>& share, std::size_t i, const Rect& rect) {
-      add_block(share.state(i), rect.rows * rect.cols, rect.col == 0, rect.row == 0, counts);
+      add_block(share.state(i), rect.rows * rect.cols, plan_.counts_rows(rect), plan_.counts_cols(rect), counts,
+                plan_.times_of(rect));
     });
     return {};
   }
@@ -151,8 +152,8 @@ class Call final : private ozaki2::Part {
     shifts_->add(a, b);
     KIZAMI_RETURN_IF_ERROR(enqueue(Pass::kCountEquilibrated));
     KIZAMI_RETURN_IF_ERROR(wait());
-    for_each_block([&](const ShareRun<T>& share, std::size_t i, const Rect& /*rect*/) {
-      add_equilibrated(share.state(i), counts);
+    for_each_block([&](const ShareRun<T>& share, std::size_t i, const Rect& rect) {
+      add_equilibrated(share.state(i), counts, plan_.times_of(rect));
     });
     return {};
   }
@@ -196,8 +197,8 @@ class Call final : private ozaki2::Part {
     for_each_block([&](const ShareRun<T>& share, std::size_t i, const Rect& rect) {
       const Outcome one = exec::device_outcome(*share.share().plans[i], share.state(i));
       exec::add_outcome(one, outcome);
-      rows += rect.col == 0 ? one.nonfinite_rows : 0;
-      cols += rect.row == 0 ? one.nonfinite_cols : 0;
+      rows += plan_.counts_rows(rect) ? one.nonfinite_rows : 0;
+      cols += plan_.counts_cols(rect) ? one.nonfinite_cols : 0;
     });
     outcome.nonfinite_rows = rows;
     outcome.nonfinite_cols = cols;

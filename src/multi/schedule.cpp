@@ -45,7 +45,8 @@ class Places {
 
 }  // namespace
 
-std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a_places, int b_places, int c_places) {
+std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a_places, int b_places, int c_places,
+                             PanelsOfB of_b) {
   Places a(a_places);
   Places b(b_places);
   std::vector<int> c_last(static_cast<std::size_t>(c_places), kNoStep);
@@ -58,7 +59,7 @@ std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a
       const Rect& block = blocks[static_cast<std::size_t>(step.block)];
       const auto number = static_cast<int>(steps.size());
       step.a = a.take({block.row, block.rows}, number);
-      step.b = b.take({block.col, block.cols}, number);
+      step.b = (of_b == PanelsOfB::kOfA ? a : b).take({block.col, block.cols}, number);
       step.c_place = c_places >= num_blocks ? step.block : number % c_places;
       step.c_free_after = std::exchange(c_last[static_cast<std::size_t>(step.c_place)], number);
       steps.push_back(step);
@@ -67,12 +68,12 @@ std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a
   return steps;
 }
 
-PanelCounts count_panels(std::span<const Rect> blocks) {
+PanelCounts count_panels(std::span<const Rect> blocks, PanelsOfB of_b) {
   std::set<Range> rows;
   std::set<Range> cols;
   for (const Rect& block : blocks) {
     rows.insert({block.row, block.rows});
-    cols.insert({block.col, block.cols});
+    (of_b == PanelsOfB::kOfA ? rows : cols).insert({block.col, block.cols});
   }
   return {static_cast<int>(rows.size()), static_cast<int>(cols.size())};
 }

@@ -31,17 +31,24 @@ struct Step {
   int c_free_after = kNoStep;  ///< the step whose C must have left the place
 };
 
+/// Where panels of B come from.
+enum class PanelsOfB : std::uint8_t {
+  kOfB,  ///< places of their own
+  kOfA,  ///< B is A mirrored: the lines of A with those numbers, in the places of A
+};
+
 /// Steps for `num_passes` passes over blocks, every second in reverse, so that a pass begins with the panels that the
 /// one before ends with. A panel that is in a place stays; a new one takes the place that was used longest ago.
-/// @range  places >= 1 each; as many as there are different panels, and nothing is loaded twice
+/// @range  places >= 1 each, kOfA: 2 of A and none of B; as many as there are different panels, and nothing is loaded
+///         twice
 [[nodiscard]] std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a_places, int b_places,
-                                           int c_places);
+                                           int c_places, PanelsOfB of_b = PanelsOfB::kOfB);
 
 /// Different panels of A (by their rows) and of B (by their columns).
 struct PanelCounts {
   int a = 0;
   int b = 0;
 };
-[[nodiscard]] PanelCounts count_panels(std::span<const Rect> blocks);
+[[nodiscard]] PanelCounts count_panels(std::span<const Rect> blocks, PanelsOfB of_b = PanelsOfB::kOfB);
 
 }  // namespace kizami::multi

@@ -14,6 +14,7 @@
 #include "exec/device_call.hpp"
 #include "multi/pieces.hpp"
 #include "problem/lines.hpp"
+#include "problem/part.hpp"
 
 namespace kizami::multi {
 namespace {
@@ -66,29 +67,58 @@ Status copy_matrix(Layout layout, MatrixView<const T> from, MatrixView<T> to, cu
                            "copying a panel");
 }
 
-/// A part of a matrix from its pieces to where it is staged.
+/// What of a rectangle both views show, at (row, col) of the matrix, is copied, and all of it or one triangle of the
+/// matrix is wanted.
+template <class T>
+Status copy_part(Layout layout, const problem::Part& part, const Rect& rect, MatrixView<const T> from, MatrixView<T> to,
+                 cudaStream_t stream) {
+  if (part.is_all()) return copy_matrix<T>(layout, from, to, stream);
+  const bool is_by_cols = layout == Layout::kColMajor;
+  if (!is_by_cols) {
+    from = from.transposed();
+    to = to.transposed();
+  }
+  const Rect by_cols = is_by_cols ? rect : rect.transposed();
+  const bool is_lower = (part.kind == problem::PartKind::kLower) == is_by_cols;
+  for (const ColumnCopy& copy : triangle_copies(by_cols, is_lower)) {
+    const auto view_of = [&](auto view) {
+      view.data += (copy.row - by_cols.row) + (copy.col - by_cols.col) * view.col_stride;
+      view.rows = copy.length;
+      view.cols = copy.count;
+      if (copy.is_slanting) ++view.col_stride;
+      return view;
+    };
+    KIZAMI_RETURN_IF_ERROR(copy_matrix<T>(Layout::kColMajor, view_of(from), view_of(to), stream));
+  }
+  return {};
+}
+
+/// A part of a matrix from its pieces to where it is staged. @param wanted  of the matrix
 template <class E, class T>
-Status gather_part(const Located<E>& matrix, const Rect& part, MatrixView<T> staged, cudaStream_t stream) {
+Status gather_part(const Located<E>& matrix, const Rect& part, const problem::Part& wanted, MatrixView<T> staged,
+                   cudaStream_t stream) {
   for (const Holding& holding : holdings_of(part, matrix.rects)) {
     const Rect& rect = holding.rect;
     const Rect& piece = matrix.rects[holding.piece];
     const MatrixView<const T> from =
         matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols);
-    KIZAMI_RETURN_IF_ERROR(copy_matrix<T>(
-        *matrix.layout, from, staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols), stream));
+    KIZAMI_RETURN_IF_ERROR(copy_part<T>(*matrix.layout, wanted, rect, from,
+                                        staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols),
+                                        stream));
   }
   return {};
 }
 
 /// And back.
 template <class T>
-Status scatter_part(MatrixView<T> staged, const Located<T>& matrix, const Rect& part, cudaStream_t stream) {
+Status scatter_part(MatrixView<T> staged, const Located<T>& matrix, const Rect& part, const problem::Part& wanted,
+                    cudaStream_t stream) {
   for (const Holding& holding : holdings_of(part, matrix.rects)) {
     const Rect& rect = holding.rect;
     const Rect& piece = matrix.rects[holding.piece];
     const MatrixView<const T> from = staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols);
-    KIZAMI_RETURN_IF_ERROR(copy_matrix<T>(
-        *matrix.layout, from,
+    KIZAMI_RETURN_IF_ERROR(copy_part<T>(
+        *matrix.layout, wanted, rect, from,
         matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols), stream));
   }
   return {};
@@ -165,7 +195,8 @@ Status ShareRun<T>::prepare(std::span<std::byte> workspace, const Travels& trave
                                    [&](const Rect& x) { return !problem_.c.in_place(x, share_.device).has_value(); });
   speculates_ = plan_.has_exchange && problem_.has_terms(plan_) &&
                 ozaki2::may_speculate(*plan_.whole, problem_.alpha) && (problem_.beta == T{0} || keeps_c);
-  steps_ = make_steps(share_.blocks, kMostPasses, share_.a_places, share_.b_places, share_.c_places);
+  steps_ =
+      make_steps(share_.blocks, kMostPasses, share_.a_places, share_.b_places, share_.c_places, plan_.panels_of_b());
   KIZAMI_RETURN_IF_ERROR(states_.take(share_.blocks.size() * sizeof(device::DeviceState)));
   return {};
 }
@@ -195,7 +226,9 @@ Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const In
     StepParts<T> parts;
     if (has_terms) {
       parts.a = find_part(problem_.a, a_panel(rect, k), share_.device, buffers_.a, step.a.place);
-      parts.b = find_part(problem_.b, b_panel(rect, k), share_.device, buffers_.b, step.b.place);
+      parts.b = plan_.part.is_all()
+                    ? find_part(problem_.b, b_panel(rect, k), share_.device, buffers_.b, step.b.place)
+                    : find_part(problem_.a, mirrored_panel(rect, k), share_.device, buffers_.a, step.b.place);
     }
     parts.c = find_part(problem_.c, rect, share_.device, buffers_.c, step.c_place);
 
@@ -204,16 +237,21 @@ Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const In
       if (!found.is_staged || !use.is_loaded) return {};
       has_loaded = true;
       if (use.free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(wait_for(streams.in, computed(use.free_after)));
-      return gather_part(matrix, part, without_const<T>(found.view), streams.in);
+      return gather_part(matrix, part, {}, without_const<T>(found.view), streams.in);
     };
     if (has_terms) {
       KIZAMI_RETURN_IF_ERROR(load(problem_.a, a_panel(rect, k), parts.a, step.a));
-      KIZAMI_RETURN_IF_ERROR(load(problem_.b, b_panel(rect, k), parts.b, step.b));
+      if (plan_.part.is_all()) {
+        KIZAMI_RETURN_IF_ERROR(load(problem_.b, b_panel(rect, k), parts.b, step.b));
+      } else {
+        KIZAMI_RETURN_IF_ERROR(load(problem_.a, mirrored_panel(rect, k), parts.b, step.b));
+        parts.b.view = problem_.mirrored(parts.b.view, plan_);
+      }
     }
     if (writes_c && parts.c.is_staged && problem_.beta != T{0}) {
       has_loaded = true;
       if (step.c_free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(wait_for(streams.in, left(step.c_free_after)));
-      KIZAMI_RETURN_IF_ERROR(gather_part(problem_.c, rect, parts.c.view, streams.in));
+      KIZAMI_RETURN_IF_ERROR(gather_part(problem_.c, rect, plan_.part, parts.c.view, streams.in));
     }
     if (has_loaded) {
       KIZAMI_RETURN_IF_ERROR(mark(loaded(number), streams.in));
@@ -229,6 +267,7 @@ Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const In
     block.problem.b = parts.b.view;
     block.problem.beta = Factor<T>(problem_.beta);
     block.problem.c = parts.c.view;
+    block.problem.part = plan_.part_of(rect);
     block.workspace = buffers_.products[share_.is_resident ? i_block : 0];
     block.queue = streams.compute;
     KIZAMI_RETURN_IF_ERROR(compute(pass, selection, shifts, i_block, block));
@@ -236,7 +275,7 @@ Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const In
 
     if (leaves(i_block) && parts.c.is_staged) {
       KIZAMI_RETURN_IF_ERROR(wait_for(streams.out, computed(static_cast<int>(number))));
-      KIZAMI_RETURN_IF_ERROR(scatter_part(parts.c.view, problem_.c, rect, streams.out));
+      KIZAMI_RETURN_IF_ERROR(scatter_part(parts.c.view, problem_.c, rect, plan_.part, streams.out));
       KIZAMI_RETURN_IF_ERROR(mark(left(static_cast<int>(number)), streams.out));
     }
   }
@@ -328,9 +367,9 @@ Status ShareRun<T>::gather_samples(const Rect& rect, const ozaki2::DeviceBlock<T
                                                               reinterpret_cast<T*>(samples));
     return base::launch_status("copy_samples");
   };
-  if (rect.col == 0)
+  if (plan_.counts_rows(rect))
     KIZAMI_RETURN_IF_ERROR(copy(Side::kA, block.problem.a, rect.row, plan_.shape.m, buffers_.a_samples));
-  if (rect.row == 0) return copy(Side::kB, block.problem.b, rect.col, plan_.shape.n, buffers_.b_samples);
+  if (plan_.counts_cols(rect)) return copy(Side::kB, block.problem.b, rect.col, plan_.shape.n, buffers_.b_samples);
   return {};
 }
 
@@ -363,8 +402,10 @@ Status ShareRun<T>::read_samples(T* a, T* b) const {
                              "reading samples");
   };
   for (const Rect& rect : share_.blocks) {
-    if (rect.col == 0) KIZAMI_RETURN_IF_ERROR(read(rect.row, rect.rows, plan_.shape.m, buffers_.a_samples, a));
-    if (rect.row == 0) KIZAMI_RETURN_IF_ERROR(read(rect.col, rect.cols, plan_.shape.n, buffers_.b_samples, b));
+    if (plan_.counts_rows(rect))
+      KIZAMI_RETURN_IF_ERROR(read(rect.row, rect.rows, plan_.shape.m, buffers_.a_samples, a));
+    if (plan_.counts_cols(rect))
+      KIZAMI_RETURN_IF_ERROR(read(rect.col, rect.cols, plan_.shape.n, buffers_.b_samples, b));
   }
   return {};
 }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device_engines/h200_environment.hpp"
+#include "exec/device_triangle.hpp"
 #include "multi/pieces.hpp"
 #include "multi/plan.hpp"
 
@@ -123,6 +125,123 @@ TEST(MultiPlan, RefusesWhatCannotBeCut) {
   small.workspace_limit_bytes = std::size_t{1} << 20;
   EXPECT_EQ(code({Scalar::kF64, 500, 500, 1 << 20}, small, {.devices = {0}}), StatusCode::kWorkspaceTooSmall);
   EXPECT_EQ(code({Scalar::kF64, 5, 5, 5}, {}, {.devices = {0}, .parts = -1}), StatusCode::kInvalidArgument);
+}
+
+// ---- one triangle of a matrix times itself ----
+
+MultiPlan made_triangle(const problem::Shape& shape, const problem::Part& part, const Placement& placement,
+                        const Policy& policy = {}) {
+  Result<MultiPlan> plan = make_triangle(shape, part, policy, placement, plan_on_h200);
+  EXPECT_TRUE(plan.ok()) << plan.status().reason();
+  return plan.ok() ? std::move(plan).value() : MultiPlan{};
+}
+
+/// Blocks and, across the diagonal, their mirror images make up C; each has a plan that can leave a triangle out.
+void expect_sound_triangle(const MultiPlan& plan) {
+  std::vector<Rect> all;
+  for (const Share& share : plan.shares) {
+    ASSERT_EQ(share.plans.size(), share.blocks.size());
+    for (std::size_t i = 0; i < share.blocks.size(); ++i) {
+      const Rect& block = share.blocks[i];
+      EXPECT_EQ(share.plans[i]->shape.m, block.rows);
+      EXPECT_EQ(share.plans[i]->shape.n, block.cols);
+      EXPECT_EQ(plan::numerics_hash(*share.plans[i]), plan::numerics_hash(*plan.whole));
+      all.push_back(block);
+      if (plan.is_triangle(block)) {
+        EXPECT_EQ(exec::why_no_part(*share.plans[i]), std::nullopt);
+        EXPECT_EQ(plan.part_of(block), plan.part);
+        EXPECT_EQ(plan.times_of(block), 1);
+      } else {
+        EXPECT_EQ(block.row > block.col, plan.part.kind == problem::PartKind::kLower);
+        EXPECT_TRUE(plan.part_of(block).is_all());
+        EXPECT_EQ(plan.times_of(block), 2);
+        all.push_back(block.transposed());
+      }
+    }
+  }
+  const Status status = validate_pieces("C", plan.shape.m, plan.shape.n, all);
+  EXPECT_TRUE(status.ok()) << status.reason();
+}
+
+TEST(MultiPlan, ATriangleIsSharedByAreas) {
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+    for (const problem::PartKind kind : {problem::PartKind::kLower, problem::PartKind::kUpper}) {
+      for (const std::size_t devices : {1, 2, 3, 4, 8}) {
+        Placement placement{.devices = {}};
+        for (std::size_t d = 0; d < devices; ++d) placement.devices.push_back(static_cast<int>(d));
+        const MultiPlan plan = made_triangle({scalar, 8192, 8192, 8192}, {kind, is_complex(scalar)}, placement);
+        expect_sound_triangle(plan);
+        EXPECT_EQ(plan.has_exchange, devices > 1);
+        EXPECT_EQ(plan.whole->first().scheme, Scheme::kOzaki2);
+        for (const Share& share : plan.shares) {
+          EXPECT_FALSE(share.blocks.empty());
+          EXPECT_LE(share.blocks.size(), 3U) << explain(plan);
+          EXPECT_TRUE(share.is_resident);
+          EXPECT_EQ(share.b_places, 0);
+        }
+      }
+    }
+  }
+  EXPECT_NE(explain(made_triangle({Scalar::kF64, 500, 500, 500}, {problem::PartKind::kUpper}, {.devices = {0, 1}}))
+                .find("upper triangle, a matrix times itself transposed\n"),
+            std::string::npos);
+}
+
+/// What two and four devices of 141 GB take at once.
+TEST(MultiPlan, LargeTrianglesStayWhole) {
+  for (const std::int64_t n : {16384, 32768}) {
+    const auto blocks_of = [&](const Placement& placement) {
+      const MultiPlan plan = made_triangle({Scalar::kF64, n, n, n}, {problem::PartKind::kLower}, placement);
+      expect_sound_triangle(plan);
+      std::vector<std::size_t> blocks;
+      for (const Share& share : plan.shares) {
+        EXPECT_TRUE(share.is_resident) << explain(plan);
+        blocks.push_back(share.blocks.size());
+      }
+      return blocks;
+    };
+    EXPECT_EQ(blocks_of({.devices = {0, 1}}), (std::vector<std::size_t>{1, 2}));
+    EXPECT_EQ(blocks_of({.devices = {0, 1, 2, 3}}), (std::vector<std::size_t>{1, 2, 2, 1}));
+  }
+}
+
+TEST(MultiPlan, ATriangleIsCutUntilItFits) {
+  const problem::Part lower{problem::PartKind::kLower};
+  // One device's call would need 100 GB for all of C.
+  const MultiPlan large = made_triangle({Scalar::kF64, 49152, 49152, 49152}, lower, {.devices = {0}});
+  expect_sound_triangle(large);
+  EXPECT_EQ(large.num_blocks(), 3U) << explain(large);
+  for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {0, 0, 0}}) {
+    Policy policy;
+    policy.workspace_limit_bytes = std::size_t{48} << 20;
+    const MultiPlan plan = made_triangle({Scalar::kF64, 2000, 2000, 700}, lower, {.devices = devices}, policy);
+    expect_sound_triangle(plan);
+    EXPECT_GT(plan.num_blocks(), 2 * devices.size()) << explain(plan);
+    for (const Share& share : plan.shares) EXPECT_LE(share_bytes(plan, share, {}), policy.workspace_limit_bytes);
+  }
+  const MultiPlan wished = made_triangle({Scalar::kF64, 2000, 2000, 700}, lower, {.devices = {0, 1}, .parts = 4});
+  expect_sound_triangle(wished);
+  for (const Share& share : wished.shares) EXPECT_GE(share.blocks.size(), 4U);
+  const MultiPlan none = made_triangle({Scalar::kF64, 0, 0, 64}, lower, {.devices = {0, 1}});
+  EXPECT_EQ(none.num_blocks(), 0U);
+  const MultiPlan one = made_triangle({Scalar::kF64, 1, 1, 64}, lower, {.devices = {0, 1, 2}});
+  EXPECT_EQ(one.num_blocks(), 1U);
+}
+
+TEST(MultiPlan, RefusesTrianglesByName) {
+  const auto status = [](const Policy& policy, std::int64_t n, std::int64_t k) {
+    return make_triangle({Scalar::kF64, n, n, k}, {problem::PartKind::kLower}, policy, {.devices = {0, 1}},
+                         plan_on_h200)
+        .status();
+  };
+  Policy slices;
+  slices.scheme = Scheme::kOzaki1;
+  slices.slices.num_slices = 4;
+  EXPECT_EQ(status(slices, 500, 500).code(), StatusCode::kUnsupported);
+  EXPECT_NE(status(slices, 500, 500).reason().find("must be ozaki2 or auto"), std::string::npos);
+  Policy small;
+  small.workspace_limit_bytes = std::size_t{1} << 20;
+  EXPECT_FALSE(status(small, 5000, 1 << 20).ok());
 }
 
 }  // namespace

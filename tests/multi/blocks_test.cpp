@@ -82,5 +82,108 @@ TEST(Blocks, PartsMakeUpTheirBlock) {
   EXPECT_TRUE(cut_block({0, 0, 0, 5}, 1, 1).empty());
 }
 
+/// Elements of the triangle that a block has; each is marked once.
+void mark(const Rect& block, std::int64_t n, std::vector<int>& times) {
+  for (std::int64_t j = block.col; j < block.col + block.cols; ++j) {
+    for (std::int64_t i = block.row; i < block.row + block.rows; ++i) {
+      if (block.row == block.col && i < j) continue;
+      ASSERT_GE(i, j);
+      ++times[static_cast<std::size_t>(i + j * n)];
+    }
+  }
+}
+
+[[nodiscard]] double pairs_of(const std::vector<Rect>& blocks) {
+  double pairs = 0;
+  for (const Rect& block : blocks)
+    pairs += static_cast<double>(block.rows) * static_cast<double>(block.cols) * (block.row == block.col ? 0.5 : 1.0);
+  return pairs;
+}
+
+void expect_triangle(std::int64_t n, const std::vector<std::vector<Rect>>& dealt) {
+  std::vector<int> times(static_cast<std::size_t>(n * n));
+  for (const std::vector<Rect>& blocks : dealt) {
+    for (const Rect& block : blocks) {
+      EXPECT_FALSE(block.is_empty());
+      EXPECT_TRUE(block.row != block.col || block.rows == block.cols);
+      mark(block, n, times);
+    }
+  }
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < n; ++i)
+      ASSERT_EQ(times[static_cast<std::size_t>(i + j * n)], i >= j ? 1 : 0) << n << ": " << i << ", " << j;
+  }
+}
+
+TEST(Triangles, EveryElementHasOneDevice) {
+  for (const std::int64_t n : {0, 1, 2, 7, 130, 513, 1100}) {
+    for (std::size_t devices = 1; devices <= 8; ++devices) {
+      std::vector<double> speeds(devices, 1.0);
+      expect_triangle(n, deal_triangle(n, speeds));
+      for (std::size_t i = 0; i < devices; ++i) speeds[i] = 1.0 + 0.4 * static_cast<double>(i % 3);
+      const std::vector<std::vector<Rect>> dealt = deal_triangle(n, speeds);
+      EXPECT_EQ(dealt.size(), devices);
+      expect_triangle(n, dealt);
+      speeds.back() = 1e-9;
+      expect_triangle(n, deal_triangle(n, speeds));
+    }
+  }
+}
+
+TEST(Triangles, AreasFollowSpeeds) {
+  const auto expect_areas = [](std::int64_t n, const std::vector<double>& speeds) {
+    double all = 0;
+    for (const double speed : speeds) all += speed;
+    const std::vector<std::vector<Rect>> dealt = deal_triangle(n, speeds);
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+      const double wanted = static_cast<double>(n) * static_cast<double>(n) / 2 * speeds[i] / all;
+      EXPECT_NEAR(pairs_of(dealt[i]) / wanted, 1.0, 0.05) << n << ", device " << i << " of " << speeds.size();
+      for (const Rect& block : dealt[i]) {
+        EXPECT_EQ(block.row % 128, 0);
+        EXPECT_EQ(block.col % 128, 0);
+      }
+    }
+  };
+  for (const std::int64_t n : {16384, 32768, 65536}) {
+    expect_areas(n, {1, 1});
+    expect_areas(n, {1, 1, 1});
+    expect_areas(n, {1, 1, 1, 1});
+    expect_areas(n, {1.1, 1.0});
+    expect_areas(n, {1.0, 1.15, 0.9, 1.05});
+  }
+  expect_areas(65536, std::vector<double>(8, 1.0));
+}
+
+TEST(Triangles, FewLinesAreSplit) {
+  // Of two devices one has a triangle, the other what is below, whose lines both of its blocks have.
+  const std::vector<std::vector<Rect>> two = deal_triangle(16384, std::vector<double>(2, 1.0));
+  EXPECT_EQ(two[0], (std::vector<Rect>{{0, 0, 11648, 11648}}));
+  EXPECT_EQ(two[1], (std::vector<Rect>{{11648, 11648, 4736, 4736}, {11648, 0, 4736, 11648}}));
+  // Of four two have triangles of half, two a half of the square.
+  const std::vector<std::vector<Rect>> four = deal_triangle(16384, std::vector<double>(4, 1.0));
+  EXPECT_EQ(four[0], (std::vector<Rect>{{0, 0, 8192, 8192}}));
+  EXPECT_EQ(four[1], (std::vector<Rect>{{8192, 0, 4096, 8192}}));
+  EXPECT_EQ(four[2], (std::vector<Rect>{{12288, 0, 4096, 8192}}));
+  EXPECT_EQ(four[3], (std::vector<Rect>{{8192, 8192, 8192, 8192}}));
+}
+
+TEST(Triangles, HalvesMakeUpTheirBlock) {
+  for (const std::int64_t n : {1, 2, 3, 100, 1030}) {
+    std::vector<Rect> blocks = {{0, 0, n, n}};
+    for (int times = 0; times < 3; ++times) {
+      std::vector<Rect> halves;
+      for (const Rect& block : blocks) {
+        for (const Rect& half : halve_block(block)) halves.push_back(half);
+      }
+      blocks = halves;
+      expect_triangle(n, {blocks});
+    }
+    EXPECT_TRUE(n < 100 || blocks.size() == 20U) << n;  // 8 triangles, and 4 + 4 + 4 of squares cut 0, 1 and 2 times
+  }
+  EXPECT_EQ(halve_block({8, 0, 2, 6}), (std::vector<Rect>{{8, 0, 2, 3}, {8, 3, 2, 3}}));
+  EXPECT_EQ(halve_block({8, 0, 6, 2}), (std::vector<Rect>{{8, 0, 3, 2}, {11, 0, 3, 2}}));
+  EXPECT_EQ(halve_block({8, 0, 1, 1}).size(), 1U);
+}
+
 }  // namespace
 }  // namespace kizami::multi

@@ -174,6 +174,69 @@ TEST(Decision, OfBlocksIsThatOfTheWholeF64) { expect_wholes<double>(); }
 TEST(Decision, OfBlocksIsThatOfTheWholeC64) { expect_wholes<std::complex<float>>(); }
 TEST(Decision, OfBlocksIsThatOfTheWholeC128) { expect_wholes<std::complex<double>>(); }
 
+/// Blocks of one triangle of A A^T: pairs beside the diagonal stand for those across it, of the same lines.
+template <class T>
+void expect_mirrored(double grade, std::int64_t num_odd, Seen& seen) {
+  // Odd lines of two kinds, in different blocks.
+  Operand<T> a = operand<T>(9, 20, 200, grade, num_odd);
+  const Operand<T> more = operand<T>(10, 17, 200, grade, num_odd);
+  a.values.insert(a.values.end(), more.values.begin(), more.values.end());
+  a.num_lines += more.num_lines;
+  const std::int64_t k = a.k;
+  const auto exponents_of = [&](const Lines<T>& lines) {
+    std::vector<std::int32_t> all(static_cast<std::size_t>(k));
+    certify::gather_inner_exponents(lines, 1, all.data());
+    return all;
+  };
+  InnerExponents shifts(k);
+  shifts.add(exponents_of(a.lines()), exponents_of(a.lines()));
+  shifts.make_shifts();
+  const auto histogram = [&](const Lines<T>& rows, const Lines<T>& cols, bool is_equilibrated) {
+    return histogram_of(rows, cols, is_equilibrated ? shifts.a().data() : nullptr,
+                        is_equilibrated ? shifts.b().data() : nullptr);
+  };
+  Counts counts;
+  std::vector<Rect> blocks = {{0, 0, a.num_lines, a.num_lines}};
+  for (int times = 0; times < 2; ++times) {
+    std::vector<Rect> halves;
+    for (const Rect& block : blocks) {
+      for (const Rect& half : halve_block(block)) halves.push_back(half);
+    }
+    blocks = halves;
+  }
+  for (const Rect& block : blocks) {
+    const Lines<T> rows = a.lines().subset(block.row, block.rows);
+    const Lines<T> cols = a.lines().subset(block.col, block.cols);
+    device::DeviceState state;
+    state.sampled_failures = 1;
+    state.statistics.plain = histogram(rows, cols, false);
+    state.statistics.equilibrated = histogram(rows, cols, true);
+    const int stands_for = block.row == block.col ? 1 : 2;
+    add_block(state, block.rows * block.cols, false, false, counts, stands_for);
+    add_equilibrated(state, counts, stands_for);
+  }
+  EXPECT_EQ(counts.statistics.num_pairs, a.num_lines * a.num_lines);
+  EXPECT_EQ(counts.statistics.plain, histogram(a.lines(), a.lines(), false));
+  EXPECT_EQ(counts.statistics.equilibrated, histogram(a.lines(), a.lines(), true));
+  seen.climbed += counts.statistics.plain.pairs[0] == counts.statistics.num_pairs ? 0 : 1;
+}
+
+template <class T>
+void expect_all_mirrored() {
+  Seen seen;
+  expect_mirrored<T>(0, 0, seen);
+  expect_mirrored<T>(0, 5, seen);
+  expect_mirrored<T>(sizeof(RealOf<T>) == 4 ? 40 : 90, 5, seen);
+  EXPECT_GT(seen.climbed, 0);
+}
+
+TEST(Decision, OfATriangleIsThatOfAllPairs) {
+  expect_all_mirrored<float>();
+  expect_all_mirrored<double>();
+  expect_all_mirrored<std::complex<float>>();
+  expect_all_mirrored<std::complex<double>>();
+}
+
 template <class T>
 void expect_gain(std::int64_t m, std::int64_t n, double grade) {
   constexpr std::int64_t kLength = 130;

@@ -36,5 +36,41 @@ TEST(Pieces, HoldAPart) {
   EXPECT_TRUE(holdings_of({3, 3, 0, 2}, pieces).empty());
 }
 
+/// Copies cover what a triangle has of a rectangle, nothing else, and are few.
+TEST(Pieces, CopiesAreOfOneTriangle) {
+  constexpr std::int64_t kExtent = 700;
+  const Rect rects[] = {{0, 0, 700, 700},    {0, 0, 63, 63},       {0, 0, 64, 64},       {0, 0, 65, 65},
+                        {5, 5, 1, 1},        {300, 0, 200, 90},    {0, 300, 90, 200},    {100, 250, 300, 60},
+                        {250, 100, 60, 300}, {200, 100, 150, 400}, {100, 200, 400, 150}, {7, 6, 1, 3},
+                        {6, 7, 3, 1},        {10, 12, 130, 129},   {12, 10, 129, 130}};
+  for (const Rect& rect : rects) {
+    for (const bool is_lower : {true, false}) {
+      std::vector<int> times(kExtent * kExtent);
+      const std::vector<ColumnCopy> copies = triangle_copies(rect, is_lower);
+      for (const ColumnCopy& copy : copies) {
+        for (std::int64_t j = 0; j < copy.count; ++j) {
+          for (std::int64_t i = 0; i < copy.length; ++i) {
+            const std::int64_t row = copy.row + i + (copy.is_slanting ? j : 0);
+            const std::int64_t col = copy.col + j;
+            ASSERT_TRUE(contains(rect, {row, col, 1, 1}));
+            ++times[static_cast<std::size_t>(row + col * kExtent)];
+          }
+        }
+      }
+      for (std::int64_t j = 0; j < kExtent; ++j) {
+        for (std::int64_t i = 0; i < kExtent; ++i) {
+          const bool is_wanted = contains(rect, {i, j, 1, 1}) && (is_lower ? i >= j : i <= j);
+          ASSERT_EQ(times[static_cast<std::size_t>(i + j * kExtent)] > 0, is_wanted)
+              << is_lower << ", " << rect.row << ", " << rect.col << ": " << i << ", " << j;
+        }
+      }
+      EXPECT_LE(copies.size(), 1U + 1U + 63U + 11U);
+    }
+  }
+  EXPECT_EQ(triangle_copies({300, 0, 200, 90}, true), (std::vector<ColumnCopy>{{300, 0, 200, 90, false}}));
+  EXPECT_TRUE(triangle_copies({300, 0, 200, 90}, false).empty());
+  EXPECT_LE(triangle_copies({0, 0, 8192, 8192}, true).size(), 200U);
+}
+
 }  // namespace
 }  // namespace kizami::multi

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -15,8 +16,9 @@ namespace {
 using Range = std::pair<std::int64_t, std::int64_t>;
 
 /// Carries the steps out: what a place holds is what the step wants, and is not overwritten under a step before.
-void expect_sound(const std::vector<Rect>& blocks, int passes, int a_places, int b_places, int c_places) {
-  const std::vector<Step> steps = make_steps(blocks, passes, a_places, b_places, c_places);
+void expect_sound(const std::vector<Rect>& blocks, int passes, int a_places, int b_places, int c_places,
+                  PanelsOfB of_b = PanelsOfB::kOfB) {
+  const std::vector<Step> steps = make_steps(blocks, passes, a_places, b_places, c_places, of_b);
   ASSERT_EQ(steps.size(), blocks.size() * static_cast<std::size_t>(passes));
   struct Place {
     Range panel;
@@ -44,7 +46,8 @@ void expect_sound(const std::vector<Rect>& blocks, int passes, int a_places, int
     const Step& step = steps[static_cast<std::size_t>(s)];
     const Rect& block = blocks[static_cast<std::size_t>(step.block)];
     use(a, a_places, step.a, {block.row, block.rows}, s);
-    use(b, b_places, step.b, {block.col, block.cols}, s);
+    const bool is_mirrored = of_b == PanelsOfB::kOfA;
+    use(is_mirrored ? a : b, is_mirrored ? a_places : b_places, step.b, {block.col, block.cols}, s);
     ASSERT_LT(step.c_place, c_places);
     EXPECT_EQ(step.c_free_after, c.contains(step.c_place) ? c[step.c_place] : kNoStep);
     c[step.c_place] = s;
@@ -79,6 +82,27 @@ TEST(Schedule, PanelsWithAPlaceOfTheirOwnAreLoadedOnce) {
   EXPECT_EQ(panels.a, 3);
   EXPECT_EQ(panels.b, 4);
   EXPECT_EQ(loads(make_steps(blocks, 4, panels.a, panels.b, 12)), 7);
+}
+
+/// Panels of a mirrored A are lines of A, in its places; the one of a block on the diagonal is brought once.
+TEST(Schedule, AMirroredAHasNoPlacesOfItsOwn) {
+  std::vector<Rect> blocks = {{0, 0, 1000, 1000}};
+  for (int times = 0; times < 3; ++times) {
+    for (const int passes : {1, 2, 4}) {
+      const PanelCounts panels = count_panels(blocks, PanelsOfB::kOfA);
+      EXPECT_EQ(panels.b, 0);
+      for (const int places : {2, 3, 4, std::max(panels.a, 2)})
+        expect_sound(blocks, passes, places, 0, 2, PanelsOfB::kOfA);
+      EXPECT_EQ(loads(make_steps(blocks, passes, std::max(panels.a, 2), 0, 2, PanelsOfB::kOfA)), panels.a);
+    }
+    std::vector<Rect> halves;
+    for (const Rect& block : blocks) {
+      for (const Rect& half : halve_block(block)) halves.push_back(half);
+    }
+    blocks = halves;
+  }
+  EXPECT_EQ(loads(make_steps(std::vector<Rect>{{700, 700, 300, 300}, {700, 0, 300, 700}}, 4, 2, 0, 2, PanelsOfB::kOfA)),
+            2);
 }
 
 TEST(Schedule, PassesGoToAndFro) {
