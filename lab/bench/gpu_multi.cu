@@ -719,6 +719,8 @@ int run(Options options) {
   }
   const bench::Records records(options.json);
   for (const Shape& shape : options.shapes) {
+    if (options.is_syrk && shape.m != shape.n)
+      throw std::invalid_argument(bench::to_string(shape) + ": m must be n for --syrk");
     for (const double phi : options.phis) {
       for (const char type : options.types) {
         const auto measure_type = [&]<class T>() {

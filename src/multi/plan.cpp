@@ -186,7 +186,7 @@ Status join(MultiPlan& plan) {
 /// Plans of a share's blocks, and its room. @param policy of the whole
 Status plan_blocks(Share& share, const MultiPlan& plan, const Policy& policy, const Budget& budget,
                    const PlanOn& plan_on) {
-  const bool is_whole = plan.num_blocks() == 1 && policy.workspace_limit_bytes == 0;
+  const bool is_whole = plan.part.is_all() && plan.num_blocks() == 1 && policy.workspace_limit_bytes == 0;
   const bool is_ozaki2 = plan.whole->first().scheme == Scheme::kOzaki2;
   const std::uint64_t numerics = plan::numerics_hash(*plan.whole);
   Policy of_blocks = policy_of_blocks(*plan.whole, policy);
@@ -355,6 +355,8 @@ Result<MultiPlan> make_triangle(const problem::Shape& shape, const problem::Part
   if (!begun.ok()) return begun.status();
   auto& [plan, speeds, budgets] = begun.value();
   plan.part = part;
+  // A plan takes a quarter of the memory by itself; the product of a triangle holds whole operands.
+  for (Budget& budget : budgets) budget.product = policy.workspace_limit_bytes == 0 ? budget.panels : budget.product;
   const std::vector<std::vector<Rect>> dealt = deal_triangle(shape.n, speeds);
   std::vector<std::vector<Rect>> cut = dealt;
   for (std::size_t i = 0; i < cut.size(); ++i) {

@@ -187,10 +187,28 @@ TEST(MultiPlan, ATriangleIsSharedByAreas) {
             std::string::npos);
 }
 
+/// What two and four devices of 141 GB take at once.
+TEST(MultiPlan, LargeTrianglesStayWhole) {
+  for (const std::int64_t n : {16384, 32768}) {
+    const auto blocks_of = [&](const Placement& placement) {
+      const MultiPlan plan = made_triangle({Scalar::kF64, n, n, n}, {problem::PartKind::kLower}, placement);
+      expect_sound_triangle(plan);
+      std::vector<std::size_t> blocks;
+      for (const Share& share : plan.shares) {
+        EXPECT_TRUE(share.is_resident) << explain(plan);
+        blocks.push_back(share.blocks.size());
+      }
+      return blocks;
+    };
+    EXPECT_EQ(blocks_of({.devices = {0, 1}}), (std::vector<std::size_t>{1, 2}));
+    EXPECT_EQ(blocks_of({.devices = {0, 1, 2, 3}}), (std::vector<std::size_t>{1, 2, 2, 1}));
+  }
+}
+
 TEST(MultiPlan, ATriangleIsCutUntilItFits) {
   const problem::Part lower{problem::PartKind::kLower};
-  // One device's call needs 45 GB for all of C, more than a quarter of the memory that a plan takes by itself.
-  const MultiPlan large = made_triangle({Scalar::kF64, 32768, 32768, 32768}, lower, {.devices = {0}});
+  // One device's call would need 100 GB for all of C.
+  const MultiPlan large = made_triangle({Scalar::kF64, 49152, 49152, 49152}, lower, {.devices = {0}});
   expect_sound_triangle(large);
   EXPECT_EQ(large.num_blocks(), 3U) << explain(large);
   for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {0, 0, 0}}) {
