@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device_engines/h200_environment.hpp"
@@ -218,6 +219,16 @@ TEST(MultiPlan, ATriangleIsCutUntilItFits) {
     expect_sound_triangle(plan);
     EXPECT_GT(plan.num_blocks(), 2 * devices.size()) << explain(plan);
     for (const Share& share : plan.shares) EXPECT_LE(share_bytes(plan, share, {}), policy.workspace_limit_bytes);
+  }
+  // Of every type, each block twice, as the tests on a device have them.
+  for (const auto& [scalar, megabytes] :
+       {std::pair(Scalar::kF64, std::size_t{48}), {Scalar::kF32, 32}, {Scalar::kC128, 96}, {Scalar::kC64, 64}}) {
+    Policy policy;
+    policy.workspace_limit_bytes = megabytes << 20;
+    const MultiPlan plan = made_triangle({scalar, 2000, 2000, 700}, lower, {.devices = {0}, .parts = 8}, policy);
+    expect_sound_triangle(plan);
+    EXPECT_GT(plan.num_blocks(), 2U) << explain(plan);
+    EXPECT_FALSE(plan.shares[0].is_resident) << explain(plan);
   }
   const MultiPlan wished = made_triangle({Scalar::kF64, 2000, 2000, 700}, lower, {.devices = {0, 1}, .parts = 4});
   expect_sound_triangle(wished);

@@ -417,7 +417,8 @@ TEST_F(MultiSyrk, StreamsWhatDoesNotFit) {
       c.phi = phi;
       Policy policy = hopper_policy({});
       const Made<T> want = alone<T>(c, policy);
-      policy.workspace_limit_bytes = std::size_t{48 * sizeof(T) / 8} << 20;
+      const std::size_t of_real = std::is_same_v<RealOf<T>, float> ? 32 : 48;
+      policy.workspace_limit_bytes = (kIsComplex<T> ? 2 : 1) * of_real << 20;
       std::size_t turn = 0;
       for (const std::vector<int>& devices : syrk_placements()) {
         const Placement placement{.devices = devices, .parts = 8};
