@@ -124,8 +124,7 @@ struct Counts {
 /// Whether seven products of quadrants may stand for the eight of a whole one.
 [[nodiscard]] bool may_take_quadrants(const Setting& s, const Counts& c) {
   return s.request.may_take_quadrants && s.request.scalar == Scalar::kF64 &&
-         c.moduli <= s.program.residues.quadrant_moduli &&
-         static_cast<double>(s.request.k) <= s.program.residues.longest_pass;
+         c.moduli <= s.program.residues.quadrant_moduli && static_cast<double>(s.request.k) <= kLargestBlock;
 }
 
 [[nodiscard]] Phases residue_phases(const Setting& s, bool takes_quadrants) {

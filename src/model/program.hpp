@@ -57,7 +57,7 @@ struct ResidueModel {
   double certificate_share = 0;  ///< of the rate of products; 0: it has none
   double split_launches = 0;
   double extra_launches = 0;  ///< of small kernels around a call
-  // Strassen's products of quadrants, for FP64 in one pass; 0: there are none.
+  // Strassen's products of quadrants, for FP64 and k in one block; 0: there are none.
   double quadrant_split_cycles = 0;
   double quadrant_crt_cycles = 0;
   double quadrant_seconds = 0;  ///< of kernels that are not taken

@@ -344,7 +344,8 @@ TEST(Predict, QuadrantsAreTakenWhereTheyAreQuicker) {
   EXPECT_TRUE(has_quadrants([](Request&) {}));
   EXPECT_FALSE(has_quadrants([](Request& r) { r.m = r.n = r.k = 2048; }));
   EXPECT_FALSE(has_quadrants([](Request& r) { r.may_take_quadrants = false; }));
-  EXPECT_FALSE(has_quadrants([](Request& r) { r.k = 16385; }));  // no split in one pass
+  EXPECT_TRUE(has_quadrants([](Request& r) { r.k = 32768; }));    // with statistics before
+  EXPECT_FALSE(has_quadrants([](Request& r) { r.k = 131073; }));  // two blocks of k
   EXPECT_FALSE(has_quadrants([](Request& r) { r.moduli = 15; }));
   EXPECT_FALSE(has_quadrants([](Request& r) { r.scalar = Scalar::kC128; }));
   EXPECT_FALSE(has_quadrants([](Request& r) { r.program = ProgramName::kGemmul8; }));
