@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "device_engines/h200_environment.hpp"
 #include "plan/plan.hpp"
@@ -29,8 +30,33 @@ TEST(StrassenPlan, IsForLargeProducts) {
   EXPECT_FALSE(takes_strassen({Scalar::kF64, 1024, 1024, 1024}));
   EXPECT_FALSE(takes_strassen({Scalar::kF64, 8192, 8192, 512})) << "split and CRT take more than is saved";
   EXPECT_FALSE(takes_strassen({Scalar::kF64, 16384, 64, 16384}));
-  EXPECT_FALSE(takes_strassen({Scalar::kF64, 8192, 8192, 20000})) << "no split in one pass";
   EXPECT_FALSE(takes_strassen({Scalar::kF32, 8192, 8192, 8192}));
+}
+
+/// Beyond the split in one pass, as far as one sum of INT32 goes.
+TEST(StrassenPlan, IsForLongLines) {
+  for (const std::int64_t k : {16385, 20000, 32768, 65536, 100000})
+    EXPECT_TRUE(takes_strassen({Scalar::kF64, 16384, 16384, k})) << k;
+  EXPECT_FALSE(takes_strassen({Scalar::kF64, 16384, 16384, 131073})) << "k in two chunks";
+  EXPECT_FALSE(takes_strassen({Scalar::kF64, 1024, 1024, 20000}));
+}
+
+/// Where planes of all quadrants are beyond the limit: chunks with all lines of one operand, so that each is split once.
+TEST(StrassenPlan, CutsLargeProductsIntoChunks) {
+  for (const auto& [m, n] : {std::pair{32768, 32768}, {49152, 16384}, {16384, 49152}}) {
+    const problem::Shape shape{Scalar::kF64, m, n, 32768};
+    const Plan plan = plan_for(shape);
+    ASSERT_TRUE(ozaki2::ozaki2_of(plan).takes_strassen) << m;
+    const Chunk& chunk = ozaki2::ozaki2_of(plan).chunk;
+    EXPECT_LT(chunk.mc * chunk.nc, shape.m * shape.n) << "what is whole says nothing";
+    EXPECT_TRUE(chunk.mc == shape.m || chunk.nc == shape.n) << chunk.mc << " x " << chunk.nc;
+    EXPECT_GE(chunk.kc, shape.k);
+    EXPECT_LE(plan.schedule.workspace_bytes, plan.schedule.facts.memory_bytes / 4);
+  }
+  const Plan whole = plan_for({Scalar::kF64, 16384, 16384, 32768});  // one of four blocks of 32768
+  EXPECT_TRUE(ozaki2::ozaki2_of(whole).takes_strassen);
+  EXPECT_EQ(ozaki2::ozaki2_of(whole).chunk.mc, 16384);
+  EXPECT_EQ(ozaki2::ozaki2_of(whole).chunk.nc, 16384);
 }
 
 TEST(StrassenPlan, IsPartOfTheScheduleAlone) {
@@ -38,7 +64,7 @@ TEST(StrassenPlan, IsPartOfTheScheduleAlone) {
   Policy small;
   small.workspace_limit_bytes = std::size_t{1} << 30;
   const Plan without = plan_for(shape, small);
-  EXPECT_FALSE(ozaki2::ozaki2_of(without).takes_strassen) << "in chunks";
+  EXPECT_FALSE(ozaki2::ozaki2_of(without).takes_strassen) << "in chunks of both, whose lines are split again";
   EXPECT_EQ(numerics_hash(plan_for(shape)), numerics_hash(without));
 }
 

@@ -2,6 +2,7 @@
 // Strassen's products in the residues: the bits of the whole product, and that the call took them.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,21 +21,32 @@ namespace {
 
 class StrassenTest : public Sm90Test {};
 
+/// Lines of a chunk of C; 0: all.
+struct Lines {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+};
+
 /// The plan of a case by engine hopper, with Strassen's products or without, whatever the planner takes.
-[[nodiscard]] plan::Plan plan_with(const Case& c, bool takes_strassen) {
+[[nodiscard]] plan::Plan plan_with(const Case& c, bool takes_strassen, const Lines& of_chunk = {}) {
   plan::Plan plan = planned(c, device_policy(c, EngineName::kHopper));
+  auto& stage = plan::edit_stage<ozaki2::Ozaki2Stage>(plan);
+  stage.takes_strassen = false;
+  stage.chunk.mc = of_chunk.m == 0 ? c.m : of_chunk.m;
+  stage.chunk.nc = of_chunk.n == 0 ? c.n : of_chunk.n;
   EXPECT_TRUE(ozaki2::may_take_strassen(plan)) << check::print(c);
-  plan::edit_stage<ozaki2::Ozaki2Stage>(plan).takes_strassen = takes_strassen;
+  stage.takes_strassen = takes_strassen;
   plan.schedule.product_bytes = ozaki2::product_bytes(plan);
   plan.schedule.workspace_bytes = plan.schedule.product_bytes;
   return plan;
 }
 
 /// Runs both ways and compares every bit. @return the state behind the call with Strassen's products
-device::DeviceState run_both(const std::string& line, std::optional<device::Look> look = std::nullopt) {
+device::DeviceState run_both(const std::string& line, std::optional<device::Look> look = std::nullopt,
+                             const Lines& of_chunk = {}) {
   const Case c = case_of(line);
-  PlannedCall<double> with(c, plan_with(c, true));
-  PlannedCall<double> without(c, plan_with(c, false));
+  PlannedCall<double> with(c, plan_with(c, true, of_chunk));
+  PlannedCall<double> without(c, plan_with(c, false, of_chunk));
   with.run(look);
   without.run(look);
   expect_same(with.c(), without.c(), line);
@@ -49,14 +61,14 @@ device::DeviceState run_both(const std::string& line, std::optional<device::Look
   return state;
 }
 
-void expect_taken(const std::string& line) {
-  const device::DeviceState state = run_both(line);
+void expect_taken(const std::string& line, const Lines& of_chunk = {}) {
+  const device::DeviceState state = run_both(line, std::nullopt, of_chunk);
   EXPECT_GT(state.num_products, 0) << line;
   EXPECT_EQ(state.num_strassen_products, 7 * state.num_products) << line;
   EXPECT_EQ(state.num_whole_products, 0) << line;
 }
-void expect_left(const std::string& line, std::optional<device::Look> look = std::nullopt) {
-  const device::DeviceState state = run_both(line, look);
+void expect_left(const std::string& line, std::optional<device::Look> look = std::nullopt, const Lines& of_chunk = {}) {
+  const device::DeviceState state = run_both(line, look, of_chunk);
   EXPECT_EQ(state.num_strassen_products, 0) << line;
 }
 
@@ -78,6 +90,40 @@ TEST_F(StrassenTest, TakesLinesOfEveryLength) {
   for (const int m : {1, 15, 16, 17, 31, 33}) {
     expect_taken("d tn " + std::to_string(m) + "x64x300");
     expect_taken("d nn 64x" + std::to_string(m) + "x300");
+  }
+}
+
+/// Too long for the split in one pass: statistics come first, and sums are made with them.
+TEST_F(StrassenTest, TakesLongLines) {
+  for (const char* op : {"nn", "nt", "tn", "tt"}) {
+    for (const char* shape : {"130x70x16385", "64x300x16500", "257x33x20001"})
+      expect_taken("d " + std::string(op) + " " + shape);
+  }
+  for (const char* shape : {"1x1x32768", "128x64x32768", "17x200x32900", "40x30x131000", "16x16x131072"})
+    expect_taken("d nt " + std::string(shape));
+  expect_taken("d nn 301x203x17000 a=-1 b=1 ld+3 off+1");
+  expect_taken("d tn 301x203x17000 layout=row");
+  expect_taken("d nt 200x210x16600 A=randn,nan@middle B=randn,inf@corner");
+  expect_taken("d nn 200x210x16600 A=zeros");
+  expect_taken("d nn 200x210x16600 accuracy=bits=30");
+  expect_left("d nn 100x110x16600 A=exprand:phi=4 B=exprand:phi=4");
+  expect_left("d nn 100x110x16600 A=grade:inner,span=400 B=grade:inner,span=400");
+  expect_left("d nn 100x110x16600 a=0 b=2");
+}
+
+/// Quadrants of each chunk: whole ones, a last one of few lines, lines of A that a further chunk splits again.
+TEST_F(StrassenTest, TakesChunks) {
+  for (const Lines& of_chunk : {Lines{256, 0}, Lines{0, 256}, Lines{256, 256}, Lines{512, 256}}) {
+    for (const char* op : {"nn", "nt", "tn", "tt"}) {
+      for (const char* shape : {"600x520x300", "512x768x1024", "513x769x130", "1000x300x1100"})
+        expect_taken("d " + std::string(op) + " " + shape + " A=exprand:phi=0.5 B=exprand:phi=0.5", of_chunk);
+    }
+    for (const int k : {1, 127, 128, 129, 1025, 5000, 16385})
+      expect_taken("d nt 270x530x" + std::to_string(k), of_chunk);
+    expect_taken("d nn 601x503x405 a=0.3 b=-2 ld+3 off+1", of_chunk);
+    expect_taken("d nt 600x510x500 A=randn,nan@middle B=randn,inf@corner", of_chunk);
+    expect_left("d nn 600x610x520 A=exprand:phi=4 B=exprand:phi=4", std::nullopt, of_chunk);
+    expect_left("d nn 600x610x520 a=0 b=2", std::nullopt, of_chunk);
   }
 }
 
@@ -116,7 +162,8 @@ TEST_F(StrassenTest, FollowsAScout) {
 TEST_F(StrassenTest, SpeculatesOfBlocks) {
   for (const char* line :
        {"d nn 512x520x777 A=exprand:phi=0.5 B=exprand:phi=0.5", "d tn 301x203x405 a=-1 A=randn,nan@middle",
-        "d nt 300x310x520 A=exprand:phi=4 B=exprand:phi=4"}) {
+        "d nt 300x310x520 A=exprand:phi=4 B=exprand:phi=4", "d nn 200x210x16600 A=exprand:phi=0.5 B=exprand:phi=0.5",
+        "d nt 200x210x16600 A=exprand:phi=4 B=exprand:phi=4"}) {
     const Case c = case_of(line);
     PlannedCall<double> with(c, plan_with(c, true));
     PlannedCall<double> without(c, plan_with(c, false));

@@ -49,6 +49,7 @@ struct Operand {
   device::DeviceLineBuffers buffers;
   std::int64_t loaded_line = -1;  ///< of the residue planes that are there
   std::int64_t loaded_inner = -1;
+  std::int64_t summed_line = -1;                             ///< of the planes of sums of quadrants
   std::optional<DevicePreparedBuffers> kept = std::nullopt;  ///< of a prepared one
 };
 
@@ -234,6 +235,13 @@ class Ozaki2Call {
     return {operand.lines, operand.buffers, {main.b_planes, desc.b_row_stride, desc.b_plane_stride}};
   }
 
+  [[nodiscard]] DevicePlanes planes_of_sums(Side side) const {
+    const product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
+    const DeviceMainBuffers& main = buffers_.main;
+    if (side == Side::kA) return {main.a_planes, desc.a_row_stride, desc.a_plane_stride};
+    return {main.b_planes, desc.b_row_stride, desc.b_plane_stride};
+  }
+
   /// Statistics of both operands, with the sampled digits if they all fit, and with the planes of the lowest rung if
   /// the plan says so. Of a prepared one all that is there.
   Status gather() {
@@ -245,13 +253,12 @@ class Ozaki2Call {
     if (splits_in_one_pass(plan_)) {
       if constexpr (kMayTakeStrassen) {
         if (takes_strassen_) {
-          const product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
-          const DevicePlanes a_planes{buffers_.main.a_planes, desc.a_row_stride, desc.a_plane_stride};
-          const DevicePlanes b_planes{buffers_.main.b_planes, desc.b_row_stride, desc.b_plane_stride};
-          KIZAMI_RETURN_IF_ERROR(
-              device_strassen_pass<T>({{a_.lines, a_.buffers, a_planes}, digits(Side::kA), &state()->nonfinite_rows},
-                                      {{b_.lines, b_.buffers, b_planes}, digits(Side::kB), &state()->nonfinite_cols},
-                                      strassen_halves(plan_.shape), ladder(), state(), queue_));
+          const auto of = [&](const Operand<T>& x, Side side, std::uint64_t* nonfinite) {
+            return SinglePassOperand<T>{{x.lines, x.buffers, planes_of_sums(side)}, digits(side), nonfinite};
+          };
+          KIZAMI_RETURN_IF_ERROR(device_strassen_pass<T>(of(a_, Side::kA, &state()->nonfinite_rows),
+                                                         of(b_, Side::kB, &state()->nonfinite_cols),
+                                                         strassen_halves(plan_.shape), ladder(), state(), queue_));
           if (!may_block_) return {};
         }
       }
@@ -313,7 +320,7 @@ class Ozaki2Call {
       operand.loaded_inner = h;
       if (operand.kept && source() == Source::kKept) return;
       kept.are_kept[count] = operand.kept.has_value();
-      wanted[count++] = {operand.lines.subset(first, lines), operand.buffers.from(first), planes};
+      wanted[count++] = {operand.lines.subset(first, lines), operand.buffers.from(first), planes, by_sums_};
     };
     want(a_, i, num_i, a_planes);
     if (!is_split_once_ || is_conjugate_) want(b_, j, num_j, b_planes);
@@ -424,10 +431,36 @@ class Ozaki2Call {
     return device::writes_c(reconstruct_by_bytes(crt, num_sms_, queue_, is_beside));
   }
 
-  /// The seven products of quadrants and their CRT, which are all where the lowest rung answers a sample.
-  Status multiply_by_strassen(const DeviceReconstruction<T>& whole) {
-    KIZAMI_RETURN_IF_ERROR(choose_strassen(state(), queue_));
-    const product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
+  /// Planes of the sums of quadrants of lines [i, i + num_i) of A and [j, j + num_j) of B, unless they are there.
+  Status load_sums(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
+                   const StrassenHalves& halves) {
+    if constexpr (kMayTakeStrassen) {
+      const base::PhaseRange phase(base::Phase::kSplit);
+      std::array<StrassenOperand<T>, 2> wanted;
+      std::size_t count = 0;
+      const auto want = [&](Operand<T>& operand, Side side, std::int64_t first, std::int64_t lines,
+                            std::int64_t half_lines) {
+        if (operand.summed_line == first) return;
+        operand.summed_line = first;
+        const DevicePlanes planes = planes_of_sums(side);
+        wanted[count++] = {{operand.lines.subset(first, lines), operand.buffers.from(first), planes}, side, half_lines};
+      };
+      want(a_, Side::kA, i, num_i, halves.m);
+      want(b_, Side::kB, j, num_j, halves.n);
+      return device_strassen_residues<T>(std::span(wanted).first(count), halves.k, ladder(), state(), queue_);
+    }
+    return {};
+  }
+
+  /// A block of C by seven products of quadrants and their CRT, where they answer.
+  /// @param whole  the CRT of the same block
+  Status multiply_by_strassen(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
+                              const DeviceReconstruction<T>& whole) {
+    const StrassenHalves halves = strassen_halves({plan_.shape.scalar, num_i, num_j, plan_.shape.k});
+    if (!splits_in_one_pass(plan_)) KIZAMI_RETURN_IF_ERROR(load_sums(i, num_i, j, num_j, halves));
+    product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
+    desc.m = halves.m;
+    desc.n = halves.n;
     const DeviceMainBuffers& main = buffers_.main;
     const product::Pointers pointers{main.a_planes, main.b_planes, main.residues, &state()->num_strassen_products};
     KIZAMI_RETURN_IF_ERROR(product::launch(*stage_.engine, plan_.schedule.facts, desc, pointers,
@@ -436,10 +469,7 @@ class Ozaki2Call {
       const base::PhaseRange phase(base::Phase::kReconstruction);
       DeviceReconstruction<T> crt = whole;
       crt.planes = {main.residues, ladder().rungs[0].num_moduli, desc.c_col_stride, desc.c_plane_stride};
-      crt.row_scale = a_.buffers.scales;
-      crt.col_scale = b_.buffers.scales;
-      crt.c = problem_.c;
-      return device::writes_c(reconstruct_strassen(crt, strassen_halves(plan_.shape), num_sms_, queue_));
+      return device::writes_c(reconstruct_strassen(crt, halves, num_sms_, queue_));
     }
     return {};
   }
@@ -465,7 +495,8 @@ class Ozaki2Call {
     crt.beta = problem_.beta;
     crt.by_limbs = crt_takes_limbs(plan_.schedule.facts);
     const bool may_strassen = takes_strassen_ && rung == 0;
-    if (may_strassen) KIZAMI_RETURN_IF_ERROR(multiply_by_strassen(crt));
+    if (may_strassen) KIZAMI_RETURN_IF_ERROR(choose_strassen(state(), queue_));
+    by_sums_ = may_strassen ? &state()->num_strassen_products : nullptr;
     const std::int32_t* const count = may_strassen ? &state()->num_whole_products : &state()->num_products;
     crt.part = problem_.part;
     for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
@@ -473,17 +504,18 @@ class Ozaki2Call {
         const std::int64_t num_i = std::min(chunk.mc, plan_.shape.m - i);
         desc.m = round_up(num_i, kReadRows);  // the padding is there, and whole tiles are faster
         desc.n = std::min(chunk.nc, plan_.shape.n - j);
+        crt.row_scale = a_.buffers.scales + i;
+        crt.col_scale = b_.buffers.scales + j;
+        crt.first_row = i;
+        crt.first_col = j;
+        crt.c = problem_.c.block(i, j, num_i, desc.n);
+        if (may_strassen) KIZAMI_RETURN_IF_ERROR(multiply_by_strassen(i, num_i, j, desc.n, crt));
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc) {
           desc.k = std::min(chunk.kc, plan_.shape.k - h);
           desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
           KIZAMI_RETURN_IF_ERROR(load_planes(i, num_i, j, desc.n, h, desc.k, a_planes, b_planes));
           KIZAMI_RETURN_IF_ERROR(multiply_planes(desc, i, j, h, count));
         }
-        crt.row_scale = a_.buffers.scales + i;
-        crt.col_scale = b_.buffers.scales + j;
-        crt.first_row = i;
-        crt.first_col = j;
-        crt.c = problem_.c.block(i, j, num_i, desc.n);
         KIZAMI_RETURN_IF_ERROR(reconstruct(crt, left));
       }
     }
@@ -523,9 +555,10 @@ class Ozaki2Call {
   bool may_want_gain_ = false;  ///< as in certify::SecondLook
   bool may_block_ = false;      ///< state()->look may be another than kSample
   bool takes_strassen_ = false;
-  bool has_sums_ = false;       ///< where planes of the lowest rung would be are those of sums of quadrants
-  bool is_split_once_ = false;  ///< B has A's lines and statistics, and
-  bool is_conjugate_ = false;   ///< its planes, or those of conjugates
+  const std::int32_t* by_sums_ = nullptr;  ///< device memory; not 0 there: sums of quadrants are multiplied, not planes
+  bool has_sums_ = false;                  ///< where planes of the lowest rung would be are those of sums of quadrants
+  bool is_split_once_ = false;             ///< B has A's lines and statistics, and
+  bool is_conjugate_ = false;              ///< its planes, or those of conjugates
   /// Of a call with prepared operands: whether it stays at the lowest rung, of lines as given, if the host knows that.
   std::optional<bool> stays_lowest_;
   DeviceBuffers buffers_;

@@ -3,6 +3,9 @@
 // device memory; every function enqueues and waits for nothing.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/strassen.hpp"
@@ -18,12 +21,28 @@ template <class T>
 Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const StrassenHalves& halves,
                             const num::Ladder& ladder, const device::DeviceState* state, product::Queue queue);
 
+/// Lines of one operand for device_strassen_residues(), whole ones.
+template <class T>
+struct StrassenOperand {
+  DeviceOperand<T> operand;  ///< statistics are there; `done` is not read
+  Side side = Side::kA;
+  std::int64_t half_lines = 0;  ///< StrassenHalves::m or n of these lines
+};
+
+/// The planes of device_strassen_pass() with the statistics of the lines known, and their scales at the lowest rung. Behind
+/// choose_strassen().
+/// @range  one or two operands of equal row strides of planes; integer_bits() of the rung <= 61
+/// @queue  one kernel, which ends at once if state->num_strassen_products is zero
+template <class T>
+Status device_strassen_residues(std::span<const StrassenOperand<T>> operands, std::int64_t half_k,
+                                const num::Ladder& ladder, const device::DeviceState* state, product::Queue queue);
+
 /// With the rung of the call known: num_strassen_products and num_whole_products of the state.
 /// @queue one kernel
 Status choose_strassen(device::DeviceState* state, product::Queue queue);
 
-/// reconstruct_device() of the seven products: C of whole quadrants, at rung 0.
-/// @range  task.c, its scales and repairs are of the whole C; planes are those of strassen_product(); the rung's count takes
+/// reconstruct_device() of the seven products of a block of C, or of all of it, at rung 0.
+/// @range  halves: of the block; planes are those of strassen_product(); the rung's count takes
 ///         two or three pieces
 /// @queue  one kernel, which ends at once if state->num_strassen_products is zero
 Status reconstruct_strassen(const DeviceReconstruction<double>& task, const StrassenHalves& halves, int num_sms,

@@ -153,22 +153,6 @@ std::size_t plan_chunks(plan::Plan& plan) {
   return 0;
 }
 
-/// Takes Strassen's products where they are quicker and what they need is within the limit.
-void plan_strassen(plan::Plan& plan) {
-  if (!plan::is_on_device(plan) || plan::is_empty(plan.shape) || !may_take_strassen(plan)) return;
-  if (strassen_gain_seconds(plan) <= 0.0) return;
-  Ozaki2Stage& stage = plan::edit_stage<Ozaki2Stage>(plan);
-  stage.takes_strassen = true;
-  const std::size_t limit = device::workspace_limit(plan.policy.workspace_limit_bytes, plan.schedule.facts);
-  const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
-  if (booked_bytes(plan, granted) > granted) {
-    stage.takes_strassen = false;
-    return;
-  }
-  plan.schedule.product_bytes = product_bytes(plan);
-  plan.schedule.workspace_bytes = booked_bytes(plan, granted);
-}
-
 /// Every kind of product that the plan may launch: the main pass at each rung, further blocks of k, the certificate.
 std::vector<product::ProductDesc> planned_products(const plan::Plan& plan) {
   std::vector<product::ProductDesc> products;
@@ -266,6 +250,43 @@ std::variant<double, product::Refusal> predict(const plan::Plan& plan) {
          gain + (plan::is_on_device(plan) ? device_phase_seconds(plan) : host_seconds(plan).sum());
 }
 
+/// Chunks of C for Strassen's products within the limit: all rows and as many columns as fit, or else half of the rows and
+/// so on; or with rows for columns. @return whether there are any
+bool fit_strassen(plan::Plan& plan, std::size_t limit, bool cuts_columns) {
+  constexpr std::int64_t kLeastLines = 2048;
+  constexpr std::int64_t kPad = 2 * device::kDeviceLinePad;  // of halves
+  plan::Chunk& chunk = plan::edit_stage<Ozaki2Stage>(plan).chunk;
+  plan::Chunk most = {plan.shape.m, plan.shape.n, chunk.kc};
+  do {
+    chunk = most;
+    do {
+      if (booked_bytes(plan, limit) <= limit) return true;
+    } while (plan::halve(cuts_columns ? chunk.nc : chunk.mc, kLeastLines, kPad));
+  } while (plan::halve(cuts_columns ? most.mc : most.nc, kLeastLines, kPad));
+  return false;
+}
+
+/// Takes Strassen's products where they are quicker and what they need is within the limit.
+/// @param seconds  without them; then with them
+void plan_strassen(plan::Plan& plan, double& seconds) {
+  if (!plan::is_on_device(plan) || !may_take_strassen(plan)) return;
+  const std::size_t limit = device::workspace_limit(plan.policy.workspace_limit_bytes, plan.schedule.facts);
+  const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
+  const plan::Plan whole = plan;
+  for (const bool cuts_columns : {true, false}) {
+    plan::Plan candidate = whole;
+    plan::edit_stage<Ozaki2Stage>(candidate).takes_strassen = true;
+    if (!fit_strassen(candidate, granted, cuts_columns) || !may_take_strassen(candidate)) continue;
+    const auto predicted = predict(candidate);
+    const auto* const sooner = std::get_if<double>(&predicted);
+    if (sooner == nullptr || *sooner >= seconds) continue;
+    seconds = *sooner;
+    candidate.schedule.product_bytes = product_bytes(candidate);
+    candidate.schedule.workspace_bytes = booked_bytes(candidate, granted);
+    plan = std::move(candidate);
+  }
+}
+
 }  // namespace
 
 HostSeconds host_seconds(const plan::Plan& plan) {
@@ -291,9 +312,9 @@ EngineAnswer plan_ozaki2_on_engine(plan::Plan& plan) {
   const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
   if (most_rungs > 0) truncate(plan::edit_stage<Ozaki2Stage>(plan).ladder, most_rungs);
   if (const std::size_t needed = plan_chunks(plan); needed > 0) return WantedWorkspace{needed};
-  plan_strassen(plan);
-  const auto predicted = predict(plan);
+  auto predicted = predict(plan);
   if (const auto* refusal = std::get_if<product::Refusal>(&predicted)) return *refusal;
+  plan_strassen(plan, std::get<double>(predicted));
   return std::get<double>(predicted);
 }
 

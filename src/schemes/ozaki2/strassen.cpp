@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "schemes/ozaki2/strassen.hpp"
 
+#include <algorithm>
 #include <variant>
 
 #include "base/int_math.hpp"
@@ -15,6 +16,15 @@ namespace {
 
 /// Sums of four integers have two bits more.
 constexpr int kMostIntegerBits = 61;
+
+/// Of a chunk, which may be larger than the product.
+[[nodiscard]] problem::Shape shape_of_chunk(const plan::Plan& plan) {
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
+  problem::Shape shape = plan.shape;
+  shape.m = std::min(shape.m, chunk.mc);
+  shape.n = std::min(shape.n, chunk.nc);
+  return shape;
+}
 
 [[nodiscard]] double offered_seconds(const plan::Plan& plan, const product::ProductDesc& desc) {
   const auto answer = ozaki2_of(plan).engine->query(desc, plan.schedule.facts);
@@ -32,7 +42,7 @@ StrassenHalves strassen_halves(const problem::Shape& shape) {
 }
 
 product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli) {
-  const StrassenHalves halves = strassen_halves(plan.shape);
+  const StrassenHalves halves = strassen_halves(shape_of_chunk(plan));
   product::ProductDesc desc = device_main_product(plan, {halves.m, halves.n, halves.k}, num_moduli);
   desc.num_products *= kStrassenProducts;
   desc.planes_of_modulus = kStrassenProducts;
@@ -42,7 +52,8 @@ product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli) {
 bool may_take_strassen(const plan::Plan& plan) {
   const Ozaki2Stage& stage = ozaki2_of(plan);
   if (plan.shape.scalar != Scalar::kF64) return false;  // of complex numbers split and CRT take what products save
-  if (stage.ladder.num_rungs == 0 || !stage.engine->reads_num_products() || !splits_in_one_pass(plan)) return false;
+  if (stage.ladder.num_rungs == 0 || plan::is_empty(plan.shape)) return false;
+  if (!stage.engine->reads_num_products() || has_device_phases(plan) || stage.chunk.kc < plan.shape.k) return false;
   const num::Rung& rung = stage.ladder.rungs[0];
   if (integer_bits(rung) > kMostIntegerBits || rung.num_moduli > most_piece_moduli(false, kMostStrassenPieces))
     return false;
@@ -57,15 +68,21 @@ double strassen_gain_seconds(const plan::Plan& plan) {
   constexpr double kShareSaved = 0.8;       // of what products alone save, in calls that are held by power
   const problem::Shape& shape = plan.shape;
   const int moduli = ozaki2_of(plan).ladder.rungs[0].num_moduli;  // and planes
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
   const auto k = static_cast<double>(shape.k);
+  const auto rows_of_chunks = static_cast<double>(base::ceil_div(shape.m, chunk.mc));
+  const auto cols_of_chunks = static_cast<double>(base::ceil_div(shape.n, chunk.nc));
+  const double chunks = rows_of_chunks * cols_of_chunks;
   const double more_planes = (kStrassenProducts / 4.0 - 1.0) * moduli;
-  const double saved =
-      offered_seconds(plan, device_main_product(plan, {shape.m, shape.n, ozaki2_of(plan).chunk.kc}, moduli)) -
-      offered_seconds(plan, strassen_product(plan, moduli));
-  return kShareSaved * saved - (m + n) * k * more_planes / kSplitPlanesPerSecond -
-         m * n * more_planes / kResiduesPerSecond - kLaunchSeconds;
+  const double saved = chunks * (offered_seconds(plan, device_main_product(plan, chunk, moduli)) -
+                                 offered_seconds(plan, strassen_product(plan, moduli)));
+  // A is split again for every further chunk of columns, unless it is one chunk.
+  const double lines_again = rows_of_chunks > 1 ? (cols_of_chunks - 1) * m : 0.0;
+  const double bytes_again = lines_again * k * (moduli + size_bytes(shape.scalar));
+  return kShareSaved * saved - ((m + n + lines_again) * k * more_planes + bytes_again) / kSplitPlanesPerSecond -
+         m * n * more_planes / kResiduesPerSecond - chunks * kLaunchSeconds;
 }
 
 }  // namespace kizami::ozaki2

@@ -43,17 +43,19 @@ struct StrassenHalves {
 };
 [[nodiscard]] StrassenHalves strassen_halves(const problem::Shape& shape);
 
-/// The products of quadrants with so many moduli: planes 7 l .. 7 l + 6 of modulus l.
+/// The products of quadrants of a chunk with so many moduli: planes 7 l .. 7 l + 6 of modulus l.
 [[nodiscard]] product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli);
 
 /// FP64 pieces of the sums that the CRT of quadrants keeps in registers, at most.
 inline constexpr int kMostStrassenPieces = 3;
 
-/// Whether a call may take it, at its lowest rung: FP64 in device memory, split in one pass, an engine with planes
-/// of the same modulus, and integers whose sums the split and the CRT hold.
+/// Whether a call may take it, at its lowest rung: FP64 in device memory, k in one chunk, an engine with planes of the same
+/// modulus, and integers whose sums the split and the CRT hold. Of lines that are not split in one pass, for they are too
+/// long or C is cut into chunks, statistics come first, and quadrants are those of each chunk.
 [[nodiscard]] bool may_take_strassen(const plan::Plan& plan);
 
-/// Seconds that it saves at the lowest rung, by the model of device_seconds.hpp; negative where it is slower.
+/// Seconds that it saves at the lowest rung, by the model of device_seconds.hpp, with what lines take that several chunks
+/// split again; negative where it is slower.
 /// @range may_take_strassen(plan)
 [[nodiscard]] double strassen_gain_seconds(const plan::Plan& plan);
 
