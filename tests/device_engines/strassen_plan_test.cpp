@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "device_engines/h200_environment.hpp"
+#include "exec/device_triangle.hpp"
 #include "plan/plan.hpp"
 #include "schemes/ozaki2/stage.hpp"
 #include "schemes/ozaki2/strassen.hpp"
@@ -57,6 +59,18 @@ TEST(StrassenPlan, CutsLargeProductsIntoChunks) {
   EXPECT_TRUE(ozaki2::ozaki2_of(whole).takes_strassen);
   EXPECT_EQ(ozaki2::ozaki2_of(whole).chunk.mc, 16384);
   EXPECT_EQ(ozaki2::ozaki2_of(whole).chunk.nc, 16384);
+}
+
+/// With one rung a whole product has fewer planes than its quadrants: where those alone are beyond the limit C is not cut
+/// for them, for the plan makes triangles, too.
+TEST(StrassenPlan, CutsNothingThatIsOneChunkWithout) {
+  Policy policy;
+  policy.forced_moduli = 14;
+  const problem::Shape shape{Scalar::kF64, 24576, 24576, 24576};  // 25 GB of planes, 44 GB of quadrants
+  const Plan plan = plan_for(shape, policy);
+  EXPECT_EQ(ozaki2::ozaki2_of(plan).chunk.mc, shape.m);
+  EXPECT_EQ(ozaki2::ozaki2_of(plan).chunk.nc, shape.n);
+  EXPECT_EQ(exec::why_no_part(plan), std::nullopt);
 }
 
 TEST(StrassenPlan, IsPartOfTheScheduleAlone) {
