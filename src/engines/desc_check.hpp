@@ -164,7 +164,7 @@ struct NumPlanes {
   if (d.planes_of_modulus != 1) {
     if (!abilities.repeats_moduli) return wrong("planes_of_modulus", d.planes_of_modulus, "1 for this engine");
     if (d.planes_of_modulus < 1 || d.planes_of_modulus > product::kMaxPlanesOfModulus)
-      return wrong("planes_of_modulus", d.planes_of_modulus, "in 1..7 (kMaxPlanesOfModulus)");
+      return wrong("planes_of_modulus", d.planes_of_modulus, "in 1..49 (kMaxPlanesOfModulus)");
     if (d.epilogue != product::Epilogue::kReduce || d.num_windows != 0)
       return wrong("planes_of_modulus", d.planes_of_modulus, "1 but for the epilogue kReduce without windows");
   }

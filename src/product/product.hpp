@@ -30,8 +30,8 @@ using Queue = CUstream_st*;
 
 /// Largest number of planes in one ProductDesc, of each modulus one.
 inline constexpr int kMaxProducts = 64;
-/// Planes of one modulus at most: the products of a step of Strassen's.
-inline constexpr int kMaxPlanesOfModulus = 7;
+/// Planes of one modulus at most: the products of two steps of Strassen's.
+inline constexpr int kMaxPlanesOfModulus = 49;
 /// Largest k of one exact INT32 accumulation of signed bytes: |sum| <= 2^17 * 128 * 128 = 2^31. The one sum that
 /// reaches 2^31 has all residues -128, which only modulus 256 has; there wrap-around is harmless because 256 divides
 /// 2^32. For odd moduli |r| <= 127 and 127^2 * 2^17 < 2^31 - 1.

@@ -41,7 +41,8 @@ TEST(StrassenPlan, IsForLongLines) {
   EXPECT_FALSE(takes_strassen({Scalar::kF64, 1024, 1024, 20000}));
 }
 
-/// Where planes of all quadrants are beyond the limit: chunks with all lines of one operand, so that each is split once.
+/// Where planes of all quadrants are beyond the limit: of one level chunks with all lines of one operand, so that each is
+/// split once.
 TEST(StrassenPlan, CutsLargeProductsIntoChunks) {
   for (const auto& [m, n] : {std::pair{32768, 32768}, {49152, 16384}, {16384, 49152}}) {
     const problem::Shape shape{Scalar::kF64, m, n, 32768};
@@ -49,14 +50,29 @@ TEST(StrassenPlan, CutsLargeProductsIntoChunks) {
     ASSERT_TRUE(ozaki2::ozaki2_of(plan).takes_strassen) << m;
     const Chunk& chunk = ozaki2::ozaki2_of(plan).chunk;
     EXPECT_LT(chunk.mc * chunk.nc, shape.m * shape.n) << "what is whole says nothing";
-    EXPECT_TRUE(chunk.mc == shape.m || chunk.nc == shape.n) << chunk.mc << " x " << chunk.nc;
+    if (ozaki2::ozaki2_of(plan).strassen_levels == 1) {
+      EXPECT_TRUE(chunk.mc == shape.m || chunk.nc == shape.n) << chunk.mc << " x " << chunk.nc;
+    }
     EXPECT_GE(chunk.kc, shape.k);
     EXPECT_LE(plan.schedule.workspace_bytes, plan.schedule.facts.memory_bytes / 4);
   }
   const Plan whole = plan_for({Scalar::kF64, 16384, 16384, 32768});  // one of four blocks of 32768
   EXPECT_TRUE(ozaki2::ozaki2_of(whole).takes_strassen);
-  EXPECT_EQ(ozaki2::ozaki2_of(whole).chunk.mc, 16384);
-  EXPECT_EQ(ozaki2::ozaki2_of(whole).chunk.nc, 16384);
+}
+
+/// What the second level saves grows with the product, what it costs with the operands.
+TEST(StrassenPlan, TakesTwoLevelsOfTheLargest) {
+  const auto levels = [](std::int64_t n) {
+    return ozaki2::ozaki2_of(plan_for({Scalar::kF64, n, n, n})).strassen_levels;
+  };
+  EXPECT_EQ(levels(8192), 1);
+  EXPECT_EQ(levels(32768), 2);
+  Plan plan = plan_for({Scalar::kF64, 16384, 16384, 16384});
+  edit_stage<ozaki2::Ozaki2Stage>(plan).strassen_levels = 2;
+  const product::ProductDesc desc = ozaki2::strassen_product(plan, 14);
+  EXPECT_EQ(desc.k, 4096);
+  EXPECT_EQ(desc.num_products, 49 * 14);
+  EXPECT_EQ(desc.planes_of_modulus, 49);
 }
 
 TEST(StrassenPlan, IsPartOfTheScheduleAlone) {

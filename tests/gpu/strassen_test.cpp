@@ -2,6 +2,7 @@
 // Strassen's products in the residues: the bits of the whole product, and that the call took them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,28 +29,30 @@ struct Lines {
 };
 
 /// The plan of a case by engine hopper, with Strassen's products or without, whatever the planner takes.
-[[nodiscard]] plan::Plan plan_with(const Case& c, bool takes_strassen, const Lines& of_chunk = {}) {
+/// @param levels  0: without
+[[nodiscard]] plan::Plan plan_with(const Case& c, int levels, const Lines& of_chunk = {}) {
   plan::Plan plan = planned(c, device_policy(c, EngineName::kHopper));
   auto& stage = plan::edit_stage<ozaki2::Ozaki2Stage>(plan);
   stage.takes_strassen = false;
   stage.chunk.mc = of_chunk.m == 0 ? c.m : of_chunk.m;
   stage.chunk.nc = of_chunk.n == 0 ? c.n : of_chunk.n;
+  stage.strassen_levels = std::max(levels, 1);
   EXPECT_TRUE(ozaki2::may_take_strassen(plan)) << check::print(c);
-  stage.takes_strassen = takes_strassen;
+  stage.takes_strassen = levels > 0;
   plan.schedule.product_bytes = ozaki2::product_bytes(plan);
   plan.schedule.workspace_bytes = plan.schedule.product_bytes;
   return plan;
 }
 
 /// Runs both ways and compares every bit. @return the state behind the call with Strassen's products
-device::DeviceState run_both(const std::string& line, std::optional<device::Look> look = std::nullopt,
+device::DeviceState run_both(const std::string& line, int levels, std::optional<device::Look> look = std::nullopt,
                              const Lines& of_chunk = {}) {
   const Case c = case_of(line);
-  PlannedCall<double> with(c, plan_with(c, true, of_chunk));
-  PlannedCall<double> without(c, plan_with(c, false, of_chunk));
+  PlannedCall<double> with(c, plan_with(c, levels, of_chunk));
+  PlannedCall<double> without(c, plan_with(c, 0, of_chunk));
   with.run(look);
   without.run(look);
-  expect_same(with.c(), without.c(), line);
+  expect_same(with.c(), without.c(), line + ", levels " + std::to_string(levels));
   const device::DeviceState state = with.state();
   const device::DeviceState reference = without.state();
   EXPECT_EQ(state.selection.rung, reference.selection.rung) << line;
@@ -61,15 +64,18 @@ device::DeviceState run_both(const std::string& line, std::optional<device::Look
   return state;
 }
 
+constexpr int kLevels[] = {1, 2};
+
 void expect_taken(const std::string& line, const Lines& of_chunk = {}) {
-  const device::DeviceState state = run_both(line, std::nullopt, of_chunk);
-  EXPECT_GT(state.num_products, 0) << line;
-  EXPECT_EQ(state.num_strassen_products, 7 * state.num_products) << line;
-  EXPECT_EQ(state.num_whole_products, 0) << line;
+  for (const int levels : kLevels) {
+    const device::DeviceState state = run_both(line, levels, std::nullopt, of_chunk);
+    EXPECT_GT(state.num_products, 0) << line;
+    EXPECT_EQ(state.num_strassen_products, ozaki2::strassen_products(levels) * state.num_products) << line;
+    EXPECT_EQ(state.num_whole_products, 0) << line;
+  }
 }
 void expect_left(const std::string& line, std::optional<device::Look> look = std::nullopt, const Lines& of_chunk = {}) {
-  const device::DeviceState state = run_both(line, look, of_chunk);
-  EXPECT_EQ(state.num_strassen_products, 0) << line;
+  for (const int levels : kLevels) EXPECT_EQ(run_both(line, levels, look, of_chunk).num_strassen_products, 0) << line;
 }
 
 TEST_F(StrassenTest, HasTheBitsOfTheWholeProduct) {
@@ -164,26 +170,28 @@ TEST_F(StrassenTest, SpeculatesOfBlocks) {
         "d nt 300x310x520 A=exprand:phi=4 B=exprand:phi=4", "d nn 200x210x16600 A=exprand:phi=0.5 B=exprand:phi=0.5",
         "d nt 200x210x16600 A=exprand:phi=4 B=exprand:phi=4"}) {
     const Case c = case_of(line);
-    PlannedCall<double> with(c, plan_with(c, true));
-    PlannedCall<double> without(c, plan_with(c, false));
-    const auto both = [&](const auto& enqueue, const std::string& what) {
-      ASSERT_TRUE(enqueue(with).ok() && enqueue(without).ok()) << line << ", " << what;
-      expect_same(with.c(), without.c(), std::string(line) + ", " + what);
-    };
-    both([](PlannedCall<double>& call) { return ozaki2::speculate_device_block(call.block()); }, "speculated");
-    const device::DeviceState guess = with.state();
-    EXPECT_EQ(guess.num_strassen_products, 7 * guess.num_products) << line;
-    EXPECT_EQ(guess.num_products, without.state().num_products) << line;
-    for (const int rung : {0, 1}) {  // the planes of rung 1 lie where those of rung 0 were
-      const DeviceArray<device::Pair> repairs(1);
-      both(
-          [&](PlannedCall<double>& call) {
-            ozaki2::DeviceBlock<double> block = call.block();
-            block.is_speculated = true;
-            return ozaki2::finish_device_block(block, {.rung = rung}, repairs.data(), 1);
-          },
-          "rung " + std::to_string(rung));
-      EXPECT_EQ(with.state().num_strassen_products, 0) << line;
+    for (const int levels : kLevels) {
+      PlannedCall<double> with(c, plan_with(c, levels));
+      PlannedCall<double> without(c, plan_with(c, 0));
+      const auto both = [&](const auto& enqueue, const std::string& what) {
+        ASSERT_TRUE(enqueue(with).ok() && enqueue(without).ok()) << line << ", " << what;
+        expect_same(with.c(), without.c(), std::string(line) + ", " + what);
+      };
+      both([](PlannedCall<double>& call) { return ozaki2::speculate_device_block(call.block()); }, "speculated");
+      const device::DeviceState guess = with.state();
+      EXPECT_EQ(guess.num_strassen_products, ozaki2::strassen_products(levels) * guess.num_products) << line;
+      EXPECT_EQ(guess.num_products, without.state().num_products) << line;
+      for (const int rung : {0, 1}) {  // the planes of rung 1 lie where those of rung 0 were
+        const DeviceArray<device::Pair> repairs(1);
+        both(
+            [&](PlannedCall<double>& call) {
+              ozaki2::DeviceBlock<double> block = call.block();
+              block.is_speculated = true;
+              return ozaki2::finish_device_block(block, {.rung = rung}, repairs.data(), 1);
+            },
+            "rung " + std::to_string(rung));
+        EXPECT_EQ(with.state().num_strassen_products, 0) << line;
+      }
     }
   }
 }

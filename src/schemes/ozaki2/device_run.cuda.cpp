@@ -256,9 +256,9 @@ class Ozaki2Call {
           const auto of = [&](const Operand<T>& x, Side side, std::uint64_t* nonfinite) {
             return SinglePassOperand<T>{{x.lines, x.buffers, planes_of_sums(side)}, digits(side), nonfinite};
           };
-          KIZAMI_RETURN_IF_ERROR(device_strassen_pass<T>(of(a_, Side::kA, &state()->nonfinite_rows),
-                                                         of(b_, Side::kB, &state()->nonfinite_cols),
-                                                         strassen_halves(plan_.shape), ladder(), state(), queue_));
+          KIZAMI_RETURN_IF_ERROR(device_strassen_pass<T>(
+              of(a_, Side::kA, &state()->nonfinite_rows), of(b_, Side::kB, &state()->nonfinite_cols),
+              strassen_parts(plan_.shape, stage_.strassen_levels), ladder(), state(), queue_));
           if (!may_block_) return {};
         }
       }
@@ -432,22 +432,21 @@ class Ozaki2Call {
   }
 
   /// Planes of the sums of quadrants of lines [i, i + num_i) of A and [j, j + num_j) of B, unless they are there.
-  Status load_sums(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
-                   const StrassenHalves& halves) {
+  Status load_sums(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, const StrassenParts& parts) {
     if constexpr (kMayTakeStrassen) {
       const base::PhaseRange phase(base::Phase::kSplit);
       std::array<StrassenOperand<T>, 2> wanted;
       std::size_t count = 0;
       const auto want = [&](Operand<T>& operand, Side side, std::int64_t first, std::int64_t lines,
-                            std::int64_t half_lines) {
+                            std::int64_t part_lines) {
         if (operand.summed_line == first) return;
         operand.summed_line = first;
         const DevicePlanes planes = planes_of_sums(side);
-        wanted[count++] = {{operand.lines.subset(first, lines), operand.buffers.from(first), planes}, side, half_lines};
+        wanted[count++] = {{operand.lines.subset(first, lines), operand.buffers.from(first), planes}, side, part_lines};
       };
-      want(a_, Side::kA, i, num_i, halves.m);
-      want(b_, Side::kB, j, num_j, halves.n);
-      return device_strassen_residues<T>(std::span(wanted).first(count), halves.k, ladder(), state(), queue_);
+      want(a_, Side::kA, i, num_i, parts.m);
+      want(b_, Side::kB, j, num_j, parts.n);
+      return device_strassen_residues<T>(std::span(wanted).first(count), parts, ladder(), state(), queue_);
     }
     return {};
   }
@@ -456,11 +455,12 @@ class Ozaki2Call {
   /// @param whole  the CRT of the same block
   Status multiply_by_strassen(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
                               const DeviceReconstruction<T>& whole) {
-    const StrassenHalves halves = strassen_halves({plan_.shape.scalar, num_i, num_j, plan_.shape.k});
-    if (!splits_in_one_pass(plan_)) KIZAMI_RETURN_IF_ERROR(load_sums(i, num_i, j, num_j, halves));
+    const StrassenParts parts =
+        strassen_parts({plan_.shape.scalar, num_i, num_j, plan_.shape.k}, stage_.strassen_levels);
+    if (!splits_in_one_pass(plan_)) KIZAMI_RETURN_IF_ERROR(load_sums(i, num_i, j, num_j, parts));
     product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
-    desc.m = halves.m;
-    desc.n = halves.n;
+    desc.m = parts.m;
+    desc.n = parts.n;
     const DeviceMainBuffers& main = buffers_.main;
     const product::Pointers pointers{main.a_planes, main.b_planes, main.residues, &state()->num_strassen_products};
     KIZAMI_RETURN_IF_ERROR(product::launch(*stage_.engine, plan_.schedule.facts, desc, pointers,
@@ -469,7 +469,7 @@ class Ozaki2Call {
       const base::PhaseRange phase(base::Phase::kReconstruction);
       DeviceReconstruction<T> crt = whole;
       crt.planes = {main.residues, ladder().rungs[0].num_moduli, desc.c_col_stride, desc.c_plane_stride};
-      return device::writes_c(reconstruct_strassen(crt, halves, num_sms_, queue_));
+      return device::writes_c(reconstruct_strassen(crt, parts, num_sms_, queue_));
     }
     return {};
   }
@@ -495,7 +495,7 @@ class Ozaki2Call {
     crt.beta = problem_.beta;
     crt.by_limbs = crt_takes_limbs(plan_.schedule.facts);
     const bool may_strassen = takes_strassen_ && rung == 0;
-    if (may_strassen) KIZAMI_RETURN_IF_ERROR(choose_strassen(state(), queue_));
+    if (may_strassen) KIZAMI_RETURN_IF_ERROR(choose_strassen(state(), stage_.strassen_levels, queue_));
     by_sums_ = may_strassen ? &state()->num_strassen_products : nullptr;
     const std::int32_t* const count = may_strassen ? &state()->num_whole_products : &state()->num_products;
     crt.part = problem_.part;

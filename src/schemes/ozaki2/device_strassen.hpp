@@ -12,13 +12,13 @@
 
 namespace kizami::ozaki2 {
 
-/// device_single_pass() at the lowest rung, with the planes of the seven sums of quadrants instead of those of the operand:
-/// sum s of modulus l is plane 7 l + s of A, 7 l + strassen_product_of_b(s) of B, and planes.plane_stride from one to the
-/// next.
-/// @range  as there; integer_bits() of the rung <= 61; state->first_rung = 0
+/// device_single_pass() at the lowest rung, with the planes of the sums of quadrants instead of those of the operand. Of
+/// one level sum s of modulus l is plane 7 l + s of A, 7 l + strassen_product_of_b(s) of B, of two levels sum t of sum s plane
+/// 49 l + 7 s + t of A; planes.plane_stride from one to the next.
+/// @range  as there; may_take_strassen(); state->first_rung = 0
 /// @queue  one kernel, which ends at once unless state->look is kSample
 template <class T>
-Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const StrassenHalves& halves,
+Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const StrassenParts& parts,
                             const num::Ladder& ladder, const device::DeviceState* state, product::Queue queue);
 
 /// Lines of one operand for device_strassen_residues(), whole ones.
@@ -26,26 +26,26 @@ template <class T>
 struct StrassenOperand {
   DeviceOperand<T> operand;  ///< statistics are there; `done` is not read
   Side side = Side::kA;
-  std::int64_t half_lines = 0;  ///< StrassenHalves::m or n of these lines
+  std::int64_t part_lines = 0;  ///< StrassenParts::m or n of these lines
 };
 
 /// The planes of device_strassen_pass() with the statistics of the lines known, and their scales at the lowest rung. Behind
 /// choose_strassen().
-/// @range  one or two operands of equal row strides of planes; integer_bits() of the rung <= 61
+/// @range  one or two operands of equal row strides of planes; may_take_strassen()
 /// @queue  one kernel, which ends at once if state->num_strassen_products is zero
 template <class T>
-Status device_strassen_residues(std::span<const StrassenOperand<T>> operands, std::int64_t half_k,
+Status device_strassen_residues(std::span<const StrassenOperand<T>> operands, const StrassenParts& parts,
                                 const num::Ladder& ladder, const device::DeviceState* state, product::Queue queue);
 
 /// With the rung of the call known: num_strassen_products and num_whole_products of the state.
 /// @queue one kernel
-Status choose_strassen(device::DeviceState* state, product::Queue queue);
+Status choose_strassen(device::DeviceState* state, int levels, product::Queue queue);
 
-/// reconstruct_device() of the seven products of a block of C, or of all of it, at rung 0.
-/// @range  halves: of the block; planes are those of strassen_product(); the rung's count takes
+/// reconstruct_device() of the products of a block of C, or of all of it, at rung 0.
+/// @range  parts: of the block; planes are those of strassen_product(); the rung's count takes
 ///         two or three pieces
 /// @queue  one kernel, which ends at once if state->num_strassen_products is zero
-Status reconstruct_strassen(const DeviceReconstruction<double>& task, const StrassenHalves& halves, int num_sms,
+Status reconstruct_strassen(const DeviceReconstruction<double>& task, const StrassenParts& parts, int num_sms,
                             product::Queue queue);
 
 }  // namespace kizami::ozaki2

@@ -3,6 +3,7 @@
 // blocks takes some lines of both halves, each block pieces of both halves of their length: so a block has what it adds.
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/cluster_sm90.cuh"
 #include "base/cuda_status.hpp"
@@ -35,7 +36,7 @@ struct PassOperand {
   certify::DeviceDigits digits;
   std::uint64_t* nonfinite;
   bool is_across;
-  std::int64_t half_lines;
+  std::int64_t part_lines;
 };
 
 template <class T>
@@ -43,20 +44,20 @@ struct Pass {
   PassOperand<T> operands[2];
   std::uint32_t blocks_of_first;
   std::int32_t cluster;
-  std::int32_t half;  ///< elements of each half of a line that a block takes, a multiple of kBlockLength
-  std::int64_t half_k;
+  std::int32_t length;  ///< elements of each part of a line that a block takes, a multiple of kBlockLength
+  std::int64_t part_k;
   num::Ladder ladder;
   std::int32_t num_planes;
   const device::DeviceState* state;
 };
 
-/// @range  one cluster: some lines of both halves of one operand
-template <class T>
+/// @range  one cluster: some lines of all parts of one operand
+template <class T, int kLevels>
 __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
     strassen_pass(const __grid_constant__ Pass<T> pass) {
   using P = device::Panel<T>;
   constexpr int kTerms = Element<T>::kTerms;
-  constexpr int kPairs = QuadrantPanel<T>::kPairs;
+  using Quadrants = QuadrantPanel<T, kLevels>;
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ __align__(16) certify::kernels::Mailbox<T> mailbox;
   __shared__ PlaneRow<kTerms, kQuadrantWords> rows[num::kMaxPlanes];
@@ -69,9 +70,9 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
   const std::uint32_t block = blockIdx.x - (is_second ? pass.blocks_of_first : 0);
   const int cluster = pass.cluster;
   const int rank = static_cast<int>(block % static_cast<std::uint32_t>(cluster));
-  const int half = pass.half;
-  const QuadrantPanel<T> at{static_cast<std::int64_t>(block / static_cast<std::uint32_t>(cluster)) * kPairs,
-                            task.half_lines, static_cast<std::int64_t>(rank) * half, pass.half_k, half};
+  const int length = pass.length;
+  const Quadrants at{static_cast<std::int64_t>(block / static_cast<std::uint32_t>(cluster)) * Quadrants::kPairs,
+                     task.part_lines, static_cast<std::int64_t>(rank) * length, pass.part_k, length};
   const certify::kernels::LineWarps<T> line_warps(mailbox, cluster, rank);
   const bool is_in_chunks = task.is_across && comes_in_chunks(lines, at);
   if (is_in_chunks) {
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
   kernels::load_plane_rows(rows, pass.num_planes);
   device::wait_for_copies();
   if constexpr (sizeof(T) < 16) {
-    if (is_in_chunks) device::order_chunks<T>(2 * half, panel);
+    if (is_in_chunks) device::order_chunks<T>(at.total_length(), panel);
   }
   __syncthreads();
 
@@ -92,10 +93,10 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
     const int slot = warp / P::kWarpsPerLine;
     const int part = warp % P::kWarpsPerLine;
     const std::int64_t line = at.line(slot);
-    unsigned char* const piece = panel + slot * P::pitch(2 * half);
+    unsigned char* const piece = panel + slot * P::pitch(at.total_length());
     const auto for_pairs = [&](const auto& visit) {
 #pragma unroll 4
-      for (int h = 64 * part + 2 * lane; h < 2 * half; h += 64 * P::kWarpsPerLine) {
+      for (int h = 64 * part + 2 * lane; h < at.total_length(); h += 64 * P::kWarpsPerLine) {
         Element<T> elements[2];
         device::read_pair(piece, h, elements);
         visit(elements);
@@ -106,11 +107,13 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
     const device::LineUnits units(is_live ? exponent : 0);
     certify::kernels::Sums sums = kernels::sums_of_pairs<T>(is_live, units, for_pairs);
     if (task.digits.digits != nullptr && line < base::round_up(lines.num_lines, device::kReadRows)) {
-      const int of_first_half =
-          static_cast<int>(min(static_cast<std::int64_t>(half), max(std::int64_t{0}, at.half_k - at.first)));
-      kernels::write_digits<T>(piece, of_first_half, line, at.first, part, is_live, units, task.digits);
-      kernels::write_digits<T>(piece + half * static_cast<int>(sizeof(T)), half, line, at.half_k + at.first, part,
-                               is_live, units, task.digits);
+      const int of_part =
+          static_cast<int>(min(static_cast<std::int64_t>(length), max(std::int64_t{0}, at.part_k - at.first)));
+#pragma unroll 1
+      for (int x = 0; x < Quadrants::kParts; ++x)  // the last may have what is sampled behind it
+        kernels::write_digits<T>(piece + x * length * static_cast<int>(sizeof(T)),
+                                 x < Quadrants::kParts - 1 ? of_part : length, line, at.element(x), part, is_live,
+                                 units, task.digits);
     }
     sums = line_warps.merge(sums, 1);
 
@@ -124,72 +127,75 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
       if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
     }
     __syncwarp();
-    kernels::convert_line<T>(piece, half, part, is_second, lines.is_conjugated, scaling);
+    kernels::convert_line<T, kLevels>(piece, length, part, is_second, lines.is_conjugated, scaling);
   }
   __syncthreads();
 
-  kernels::write_sums<T>(panel, at, is_second, rows, pass.num_planes, task.operand.planes);
+  kernels::write_sums<T, kLevels>(panel, at, is_second, rows, pass.num_planes, task.operand.planes);
 }
 
-__global__ void choose_strassen_products(device::DeviceState* state) {
+__global__ void choose_strassen_products(device::DeviceState* state, int products) {
   base::follow_previous_kernel();
   const num::Selection& selection = state->selection;
   const bool answers = state->look == device::Look::kSample && selection.rung == 0 && !selection.equilibrated &&
                        state->is_scaling_only == 0;
-  state->num_strassen_products = answers ? kStrassenProducts * state->num_products : 0;
+  state->num_strassen_products = answers ? products * state->num_products : 0;
   state->num_whole_products = answers ? 0 : state->num_products;
 }
 
 }  // namespace
 
 template <class T>
-Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const StrassenHalves& halves,
+Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const StrassenParts& parts,
                             const num::Ladder& ladder, const device::DeviceState* state, product::Queue queue) {
   using P = device::Panel<T>;
-  const auto task_of = [](const SinglePassOperand<T>& x, std::int64_t half_lines) {
-    return PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines), half_lines};
+  const auto task_of = [](const SinglePassOperand<T>& x, std::int64_t part_lines) {
+    return PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines), part_lines};
   };
-  // Elements of a half of k that are read, written as bytes or sampled.
+  // Elements of a part of k that are read, written as bytes or sampled.
   const std::int64_t sampled =
       a.digits.digits == nullptr ? 0 : a.digits.row_stride / problem::kTerms<T> * a.digits.stride;
-  const std::int64_t span = std::max(a.operand.planes.row_stride, sampled - halves.k);
-  constexpr std::int64_t kMostHalf = device::kPanelLength / 2;
+  const std::int64_t num_parts = std::int64_t{1} << parts.levels;
+  const std::int64_t span = std::max(a.operand.planes.row_stride, sampled - (num_parts - 1) * parts.k);
+  const std::int64_t most = device::kPanelLength / num_parts;
   int cluster = 1;
-  while (cluster < certify::kernels::kMaxCluster && cluster * kMostHalf < span) cluster *= 2;
-  const std::int64_t half = base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{kBlockLength});
-  if (half > kMostHalf)
-    return {StatusCode::kInternal, "halves of lines of " + std::to_string(span) + " elements do not fit in one pass"};
-  const auto blocks_of = [&](std::int64_t half_lines) {
-    return static_cast<unsigned>(half_lines / QuadrantPanel<T>::kPairs * cluster);
+  while (cluster < certify::kernels::kMaxCluster && cluster * most < span) cluster *= 2;
+  const std::int64_t length = base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{kBlockLength});
+  if (length > most)
+    return {StatusCode::kInternal, "parts of lines of " + std::to_string(span) + " elements do not fit in one pass"};
+  const auto start = [&]<int kLevels>(std::integral_constant<int, kLevels>) -> Status {
+    const auto blocks_of = [&](std::int64_t part_lines) {
+      return static_cast<unsigned>(part_lines / QuadrantPanel<T, kLevels>::kPairs * cluster);
+    };
+    Pass<T> pass{{task_of(a, parts.m), task_of(b, parts.n)},
+                 blocks_of(parts.m),
+                 cluster,
+                 static_cast<std::int32_t>(length),
+                 parts.k,
+                 ladder,
+                 num::num_planes(plan::ring_of(kScalarOf<T>), ladder.rungs[0].num_moduli),
+                 state};
+    const auto kernel = strassen_pass<T, kLevels>;
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(device::kPanelLength)),
+        "shared memory of the split"));
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
+    return base::launch_overlapped_clusters("the split into sums of quadrants", reinterpret_cast<const void*>(kernel),
+                                            pass.blocks_of_first + blocks_of(parts.n), device::kPanelThreads, cluster,
+                                            static_cast<std::size_t>(P::bytes(static_cast<int>(num_parts * length))),
+                                            queue, &pass);
   };
-  Pass<T> pass{{task_of(a, halves.m), task_of(b, halves.n)},
-               blocks_of(halves.m),
-               cluster,
-               static_cast<std::int32_t>(half),
-               halves.k,
-               ladder,
-               num::num_planes(plan::ring_of(kScalarOf<T>), ladder.rungs[0].num_moduli),
-               state};
-  constexpr int kMostBytes = P::bytes(device::kPanelLength);
-  KIZAMI_RETURN_IF_ERROR(
-      base::cuda_status(cudaFuncSetAttribute(strassen_pass<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes),
-                        "shared memory of the split"));
-  KIZAMI_RETURN_IF_ERROR(
-      base::cuda_status(cudaFuncSetAttribute(strassen_pass<T>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                        "clusters of the split"));
-  return base::launch_overlapped_clusters("the split into sums of quadrants",
-                                          reinterpret_cast<const void*>(strassen_pass<T>),
-                                          pass.blocks_of_first + blocks_of(halves.n), device::kPanelThreads, cluster,
-                                          static_cast<std::size_t>(P::bytes(static_cast<int>(2 * half))), queue, &pass);
+  return parts.levels == 2 ? start(std::integral_constant<int, 2>{}) : start(std::integral_constant<int, 1>{});
 }
 
-Status choose_strassen(device::DeviceState* state, product::Queue queue) {
+Status choose_strassen(device::DeviceState* state, int levels, product::Queue queue) {
   return base::launch_overlapped("choose_strassen_products", choose_strassen_products, dim3(1), dim3(1), 0, queue,
-                                 state);
+                                 state, strassen_products(levels));
 }
 
 template Status device_strassen_pass<double>(const SinglePassOperand<double>&, const SinglePassOperand<double>&,
-                                             const StrassenHalves&, const num::Ladder&, const device::DeviceState*,
+                                             const StrassenParts&, const num::Ladder&, const device::DeviceState*,
                                              product::Queue);
 
 }  // namespace kizami::ozaki2

@@ -254,15 +254,16 @@ std::variant<double, product::Refusal> predict(const plan::Plan& plan) {
 /// so on; or with rows for columns. @return whether there are any
 bool fit_strassen(plan::Plan& plan, std::size_t limit, bool cuts_columns) {
   constexpr std::int64_t kLeastLines = 2048;
-  constexpr std::int64_t kPad = 2 * device::kDeviceLinePad;  // of halves
-  plan::Chunk& chunk = plan::edit_stage<Ozaki2Stage>(plan).chunk;
+  Ozaki2Stage& stage = plan::edit_stage<Ozaki2Stage>(plan);
+  const std::int64_t pad = device::kDeviceLinePad << stage.strassen_levels;  // of quadrants
+  plan::Chunk& chunk = stage.chunk;
   plan::Chunk most = {plan.shape.m, plan.shape.n, chunk.kc};
   do {
     chunk = most;
     do {
       if (booked_bytes(plan, limit) <= limit) return true;
-    } while (plan::halve(cuts_columns ? chunk.nc : chunk.mc, kLeastLines, kPad));
-  } while (plan::halve(cuts_columns ? most.mc : most.nc, kLeastLines, kPad));
+    } while (plan::halve(cuts_columns ? chunk.nc : chunk.mc, kLeastLines, pad));
+  } while (plan::halve(cuts_columns ? most.mc : most.nc, kLeastLines, pad));
   return false;
 }
 
@@ -273,9 +274,11 @@ void plan_strassen(plan::Plan& plan, double& seconds) {
   const std::size_t limit = device::workspace_limit(plan.policy.workspace_limit_bytes, plan.schedule.facts);
   const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
   const plan::Plan whole = plan;
-  for (const bool cuts_columns : {true, false}) {
+  for (int way = 0; way < 2 * kMostStrassenLevels; ++way) {
+    const bool cuts_columns = way % 2 == 0;
     plan::Plan candidate = whole;
     plan::edit_stage<Ozaki2Stage>(candidate).takes_strassen = true;
+    plan::edit_stage<Ozaki2Stage>(candidate).strassen_levels = 1 + way / 2;
     if (!fit_strassen(candidate, granted, cuts_columns) || !may_take_strassen(candidate)) continue;
     const auto predicted = predict(candidate);
     const auto* const sooner = std::get_if<double>(&predicted);

@@ -94,7 +94,10 @@ void Ozaki2Stage::explain(const plan::Plan& plan, plan::Stages /*behind*/, const
   fact("chunks", std::to_string(chunk.mc) + " x " + std::to_string(chunk.nc) + " of C; certificate " +
                      std::to_string(certificate.mc) + " x " + std::to_string(certificate.nc));
   fact("engine", std::string(engine_name()));
-  if (takes_strassen) fact("product", "seven of quadrants (Strassen) where the sample certifies the lowest rung");
+  if (takes_strassen) {
+    fact("product", std::string(strassen_levels == 2 ? "49 of quadrants' quadrants" : "seven of quadrants") +
+                        " (Strassen) where the sample certifies the lowest rung");
+  }
   if (has_own_phases(plan) || has_device_phases(plan))
     fact("phases", "split and CRT too are the engine's own, where it takes them: the same bits");
 }

@@ -25,6 +25,7 @@ struct Ozaki2Stage final : plan::StageOf<Ozaki2Stage, Scheme::kOzaki2> {
   plan::Chunk chunk;            ///< main pass
   plan::Chunk certificate;      ///< lines of one certificate pass; kc = k
   bool takes_strassen = false;  ///< on a device, where the sample certifies the lowest rung: strassen.hpp
+  int strassen_levels = 1;      ///< then, steps one within the other
   /// What the engine asks for on the host, over all products that the plan may launch; once chunks are final.
   struct EngineBytes {
     std::size_t certificate = 0;

@@ -2,6 +2,7 @@
 #include "schemes/ozaki2/strassen.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "base/int_math.hpp"
@@ -14,8 +15,8 @@
 namespace kizami::ozaki2 {
 namespace {
 
-/// Sums of four integers have two bits more.
-constexpr int kMostIntegerBits = 61;
+/// Of sums: each level adds four, which is two bits more.
+constexpr int kMostIntegerBits = 63;
 
 /// Of a chunk, which may be larger than the product.
 [[nodiscard]] problem::Shape shape_of_chunk(const plan::Plan& plan) {
@@ -34,18 +35,20 @@ constexpr int kMostIntegerBits = 61;
 
 }  // namespace
 
-StrassenHalves strassen_halves(const problem::Shape& shape) {
-  const auto half = [](std::int64_t extent, std::int64_t pad) {
-    return base::round_up(base::ceil_div(extent, std::int64_t{2}), pad);
+StrassenParts strassen_parts(const problem::Shape& shape, int levels) {
+  const auto part = [&](std::int64_t extent, std::int64_t pad) {
+    return base::round_up(base::ceil_div(extent, std::int64_t{1} << levels), pad);
   };
-  return {half(shape.m, device::kReadRows), half(shape.n, device::kReadRows), half(shape.k, device::kDeviceInnerPad)};
+  return {levels, part(shape.m, device::kReadRows), part(shape.n, device::kReadRows),
+          part(shape.k, device::kDeviceInnerPad)};
 }
 
 product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli) {
-  const StrassenHalves halves = strassen_halves(shape_of_chunk(plan));
-  product::ProductDesc desc = device_main_product(plan, {halves.m, halves.n, halves.k}, num_moduli);
-  desc.num_products *= kStrassenProducts;
-  desc.planes_of_modulus = kStrassenProducts;
+  const int levels = ozaki2_of(plan).strassen_levels;
+  const StrassenParts parts = strassen_parts(shape_of_chunk(plan), levels);
+  product::ProductDesc desc = device_main_product(plan, {parts.m, parts.n, parts.k}, num_moduli);
+  desc.planes_of_modulus = strassen_products(levels);
+  desc.num_products *= desc.planes_of_modulus;
   return desc;
 }
 
@@ -55,7 +58,8 @@ bool may_take_strassen(const plan::Plan& plan) {
   if (stage.ladder.num_rungs == 0 || plan::is_empty(plan.shape)) return false;
   if (!stage.engine->reads_num_products() || has_device_phases(plan) || stage.chunk.kc < plan.shape.k) return false;
   const num::Rung& rung = stage.ladder.rungs[0];
-  if (integer_bits(rung) > kMostIntegerBits || rung.num_moduli > most_piece_moduli(false, kMostStrassenPieces))
+  if (integer_bits(rung) + 2 * stage.strassen_levels > kMostIntegerBits ||
+      rung.num_moduli > most_piece_moduli(false, kMostStrassenPieces))
     return false;
   return offered_seconds(plan, strassen_product(plan, rung.num_moduli)) >= 0.0;
 }
@@ -75,7 +79,8 @@ double strassen_gain_seconds(const plan::Plan& plan) {
   const auto rows_of_chunks = static_cast<double>(base::ceil_div(shape.m, chunk.mc));
   const auto cols_of_chunks = static_cast<double>(base::ceil_div(shape.n, chunk.nc));
   const double chunks = rows_of_chunks * cols_of_chunks;
-  const double more_planes = (kStrassenProducts / 4.0 - 1.0) * moduli;
+  const int levels = ozaki2_of(plan).strassen_levels;
+  const double more_planes = (strassen_products(levels) * std::ldexp(1.0, -2 * levels) - 1.0) * moduli;
   const double saved = chunks * (offered_seconds(plan, device_main_product(plan, chunk, moduli)) -
                                  offered_seconds(plan, strassen_product(plan, moduli)));
   // A is split again for every further chunk of columns, unless it is one chunk.

@@ -19,9 +19,15 @@
 
 namespace kizami::ozaki2 {
 
-/// Products of quadrants, and so planes of each modulus.
+/// Products of quadrants.
 inline constexpr int kStrassenProducts = 7;
-static_assert(kStrassenProducts <= product::kMaxPlanesOfModulus);
+/// Steps one within the other, of which a product of the first is again seven: product 7 p + q is product q of product p.
+inline constexpr int kMostStrassenLevels = 2;
+/// Products, and so planes of each modulus.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int strassen_products(int levels) {
+  return levels == 2 ? kStrassenProducts * kStrassenProducts : kStrassenProducts;
+}
+static_assert(strassen_products(kMostStrassenLevels) <= product::kMaxPlanesOfModulus);
 
 /// Sum s of the four quadrants (0, 0), (0, 1), (1, 0), (1, 1) by halves of the lines and of k, with these signs.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int strassen_sign(int s, int quadrant) {
@@ -34,16 +40,21 @@ static_assert(kStrassenProducts <= product::kMaxPlanesOfModulus);
   constexpr int kProducts[kStrassenProducts] = {0, 1, 3, 2, 6, 5, 4};
   return kProducts[s];
 }
+/// Whether B has other signs in this part of k: of two levels, parts 2 x + y are halves y of halves x.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_negated_in_b(int levels, int part_of_k) {
+  return levels == 2 ? part_of_k == 1 || part_of_k == 2 : part_of_k == 0;
+}
 
-/// Lines and elements of a quadrant; those that the operands have not are zero.
-struct StrassenHalves {
+/// Lines and elements of a quadrant, or of one of its quadrants; those that the operands have not are zero.
+struct StrassenParts {
+  int levels = 1;
   std::int64_t m = 0;  ///< a multiple of device::kReadRows
   std::int64_t n = 0;  ///< likewise
   std::int64_t k = 0;  ///< a multiple of device::kDeviceInnerPad
 };
-[[nodiscard]] StrassenHalves strassen_halves(const problem::Shape& shape);
+[[nodiscard]] StrassenParts strassen_parts(const problem::Shape& shape, int levels);
 
-/// The products of quadrants of a chunk with so many moduli: planes 7 l .. 7 l + 6 of modulus l.
+/// The products of quadrants of a chunk with so many moduli: of one level planes 7 l .. 7 l + 6 of modulus l.
 [[nodiscard]] product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli);
 
 /// FP64 pieces of the sums that the CRT of quadrants keeps in registers, at most.
