@@ -111,7 +111,7 @@ Result<SharedPrediction> predict_shared(const Device& device, const Request& req
   Request part = request;
   part.m = cuts_cols ? out.block_rows : ceil_div(out.block_rows, out.parts);
   part.n = cuts_cols ? ceil_div(out.block_cols, out.parts) : out.block_cols;
-  part.may_take_quadrants = request.may_take_quadrants && p == 1 && out.parts == 1;  // of several blocks none does
+  part.may_take_quadrants = request.may_take_quadrants && p == 1 && out.parts == 1;  // docs/predict.md: why not several
   Result<Prediction> one = predict(device, part);
   if (!one.ok()) return one.status();
   out.one = std::move(one).value();

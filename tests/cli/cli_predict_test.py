@@ -143,8 +143,9 @@ class PredictTest(CliTest):
 
     def test_shared_as_measured(self):
         """One, two and four H200, of the records: where the model has been off by more, it is wrong by now."""
-        # Predicted 335 and 342 TFLOPS, found 253 and 270: what four devices lose there is not known.
+        # Predicted 335 and 342 TFLOPS, found 253 to 270: docs/multi.md has what of it is known.
         off = {(4, "pieces", "16384x16384x16384"): 0.35}
+        most = 0.18
         records = Path(__file__).parents[2] / "lab/results/h200/multi.jsonl"
         seen = 0
         for record in map(json.loads, records.read_text().splitlines()):
@@ -155,9 +156,9 @@ class PredictTest(CliTest):
             row, = self.predicted(*args, "--share", record["devices"], "--from", record["from"], "--parts", max(record["parts"], 1))
             error = abs(row["tflops"] / record["tflops"] - 1)
             case = record["devices"], record["from"], shape
-            self.assertLess(error, off.get(case, 0.17), record)
+            self.assertLess(error, off.get(case, most), record)
             if case in off:
-                self.assertGreater(error, 0.17, f"{record} is no exception any more")
+                self.assertGreater(error, most, f"{record} is no exception any more")
             seen += 1
         self.assertGreater(seen, 10)
 

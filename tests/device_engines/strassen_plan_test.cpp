@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "device_engines/h200_environment.hpp"
+#include "exec/device_triangle.hpp"
 #include "plan/plan.hpp"
 #include "schemes/ozaki2/stage.hpp"
 #include "schemes/ozaki2/strassen.hpp"
@@ -73,6 +75,18 @@ TEST(StrassenPlan, TakesTwoLevelsOfTheLargest) {
   EXPECT_EQ(desc.k, 4096);
   EXPECT_EQ(desc.num_products, 49 * 14);
   EXPECT_EQ(desc.planes_of_modulus, 49);
+}
+
+/// With one rung a whole product has fewer planes than its quadrants: where those alone are beyond the limit C is not cut
+/// for them, for the plan makes triangles, too.
+TEST(StrassenPlan, CutsNothingThatIsOneChunkWithout) {
+  Policy policy;
+  policy.forced_moduli = 14;
+  const problem::Shape shape{Scalar::kF64, 24576, 24576, 24576};  // 25 GB of planes, 44 GB of quadrants
+  const Plan plan = plan_for(shape, policy);
+  EXPECT_EQ(ozaki2::ozaki2_of(plan).chunk.mc, shape.m);
+  EXPECT_EQ(ozaki2::ozaki2_of(plan).chunk.nc, shape.n);
+  EXPECT_EQ(exec::why_no_part(plan), std::nullopt);
 }
 
 TEST(StrassenPlan, IsPartOfTheScheduleAlone) {

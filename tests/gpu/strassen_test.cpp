@@ -168,7 +168,9 @@ TEST_F(StrassenTest, SpeculatesOfBlocks) {
   for (const char* line :
        {"d nn 512x520x777 A=exprand:phi=0.5 B=exprand:phi=0.5", "d tn 301x203x405 a=-1 A=randn,nan@middle",
         "d nt 300x310x520 A=exprand:phi=4 B=exprand:phi=4", "d nn 200x210x16600 A=exprand:phi=0.5 B=exprand:phi=0.5",
-        "d nt 200x210x16600 A=exprand:phi=4 B=exprand:phi=4"}) {
+        "d nt 200x210x16600 A=exprand:phi=4 B=exprand:phi=4",
+        // A scout says blocks: the split into sums leaves everything to the other one.
+        "d nt 3072x3073x3100 A=exprand:phi=1 B=exprand:phi=1", "d tn 3073x3080x3090 A=exprand:phi=4 B=exprand:phi=4"}) {
     const Case c = case_of(line);
     for (const int levels : kLevels) {
       PlannedCall<double> with(c, plan_with(c, levels));
@@ -179,8 +181,12 @@ TEST_F(StrassenTest, SpeculatesOfBlocks) {
       };
       both([](PlannedCall<double>& call) { return ozaki2::speculate_device_block(call.block()); }, "speculated");
       const device::DeviceState guess = with.state();
-      EXPECT_EQ(guess.num_strassen_products, ozaki2::strassen_products(levels) * guess.num_products) << line;
+      const bool is_sampled = guess.look == device::Look::kSample;
+      EXPECT_EQ(guess.num_strassen_products, is_sampled ? ozaki2::strassen_products(levels) * guess.num_products : 0)
+          << line;
       EXPECT_EQ(guess.num_products, without.state().num_products) << line;
+      EXPECT_EQ(guess.look, without.state().look) << line;
+      EXPECT_EQ(is_sampled, c.m < 3072) << line;
       for (const int rung : {0, 1}) {  // the planes of rung 1 lie where those of rung 0 were
         const DeviceArray<device::Pair> repairs(1);
         both(

@@ -87,7 +87,7 @@ class Ozaki2Call {
   Status run() {
     // Samples are kept of prepared operands, no blocks.
     const NextLook next = has_kept() ? NextLook{} : problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
-    may_block_ = next.look ? !may_sample(next) : has_scout(plan_);
+    may_block_ = may_block(next);
     takes_strassen_ = may_take_strassen(next);
     KIZAMI_RETURN_IF_ERROR(begin(next));
     if (stage_.has_certificate) {
@@ -108,7 +108,9 @@ class Ozaki2Call {
     return certifier().run(splits_in_one_pass(plan_), certify::LookTask::kCount);
   }
   Status speculate() {
-    takes_strassen_ = may_take_strassen({problem_.look, 0, {}});
+    const NextLook next{problem_.look, 0, {}};
+    may_block_ = may_block(next);
+    takes_strassen_ = may_take_strassen(next);
     KIZAMI_RETURN_IF_ERROR(begin_block());
     if (stage_.has_certificate) {
       KIZAMI_RETURN_IF_ERROR(certify::cancel_unless_lowest(state(), plan_.shape.m * plan_.shape.n, queue_));
@@ -153,6 +155,7 @@ class Ozaki2Call {
   [[nodiscard]] static bool may_sample(const NextLook& next) {
     return next.look.value_or(device::Look::kSample) == device::Look::kSample;
   }
+  [[nodiscard]] bool may_block(const NextLook& next) const { return next.look ? !may_sample(next) : has_scout(plan_); }
   [[nodiscard]] bool may_take_strassen(const NextLook& next) const {
     return stage_.takes_strassen && may_sample(next) && next.first_rung == 0 && problem_.part.is_all() && !has_kept();
   }

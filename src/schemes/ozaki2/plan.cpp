@@ -267,7 +267,13 @@ bool fit_strassen(plan::Plan& plan, std::size_t limit, bool cuts_columns) {
   return false;
 }
 
-/// Takes Strassen's products where they are quicker and what they need is within the limit.
+[[nodiscard]] bool is_one_chunk(const plan::Plan& plan) {
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
+  return chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n;
+}
+
+/// Takes Strassen's products where they are quicker and what they need is within the limit. A C that is one chunk without
+/// them is not cut for them: the same plan makes a triangle, which is of one chunk (why_no_part()).
 /// @param seconds  without them; then with them
 void plan_strassen(plan::Plan& plan, double& seconds) {
   if (!plan::is_on_device(plan) || !may_take_strassen(plan)) return;
@@ -280,6 +286,7 @@ void plan_strassen(plan::Plan& plan, double& seconds) {
     plan::edit_stage<Ozaki2Stage>(candidate).takes_strassen = true;
     plan::edit_stage<Ozaki2Stage>(candidate).strassen_levels = 1 + way / 2;
     if (!fit_strassen(candidate, granted, cuts_columns) || !may_take_strassen(candidate)) continue;
+    if (is_one_chunk(whole) && !is_one_chunk(candidate)) continue;
     const auto predicted = predict(candidate);
     const auto* const sooner = std::get_if<double>(&predicted);
     if (sooner == nullptr || *sooner >= seconds) continue;
