@@ -35,6 +35,15 @@ TEST(StrassenPlan, IsForLargeProducts) {
   EXPECT_FALSE(takes_strassen({Scalar::kF32, 8192, 8192, 8192}));
 }
 
+/// Split and CRT move more bytes, products make fewer operations.
+TEST(StrassenPlan, SavesLessWhereMemoryIsSlower) {
+  Plan plan = plan_for({Scalar::kF64, 16384, 16384, 16384});
+  const double saved = ozaki2::strassen_gain_seconds(plan);
+  plan.schedule.facts.rates.memory = 0.7;
+  EXPECT_LT(ozaki2::strassen_gain_seconds(plan), saved - 1e-3);
+  EXPECT_GT(saved, 1e-3);
+}
+
 /// Beyond the split in one pass, as far as one sum of INT32 goes.
 TEST(StrassenPlan, IsForLongLines) {
   for (const std::int64_t k : {16385, 20000, 32768, 65536, 100000})

@@ -61,9 +61,10 @@ bool may_take_strassen(const plan::Plan& plan) {
 }
 
 double strassen_gain_seconds(const plan::Plan& plan) {
-  // docs/perf/strassen.md: 7/4 of the planes, and a little more work for each.
-  constexpr double kSplitPlanesPerSecond = 2.5e12;
-  constexpr double kResiduesPerSecond = 1.8e12;
+  // docs/perf/strassen.md, of an H200: 7/4 of the planes, and a little more work for each.
+  const double memory = plan.schedule.facts.rates.memory;
+  const double split_planes_per_second = 2.5e12 * memory;
+  const double residues_per_second = 1.8e12 * memory;
   constexpr double kLaunchSeconds = 40e-6;  // of kernels that are not taken
   constexpr double kShareSaved = 0.8;       // of what products alone save, in calls that are held by power
   const problem::Shape& shape = plan.shape;
@@ -81,8 +82,8 @@ double strassen_gain_seconds(const plan::Plan& plan) {
   // A is split again for every further chunk of columns, unless it is one chunk.
   const double lines_again = rows_of_chunks > 1 ? (cols_of_chunks - 1) * m : 0.0;
   const double bytes_again = lines_again * k * (moduli + size_bytes(shape.scalar));
-  return kShareSaved * saved - ((m + n + lines_again) * k * more_planes + bytes_again) / kSplitPlanesPerSecond -
-         m * n * more_planes / kResiduesPerSecond - chunks * kLaunchSeconds;
+  return kShareSaved * saved - ((m + n + lines_again) * k * more_planes + bytes_again) / split_planes_per_second -
+         m * n * more_planes / residues_per_second - chunks * kLaunchSeconds;
 }
 
 }  // namespace kizami::ozaki2
