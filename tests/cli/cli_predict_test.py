@@ -144,8 +144,10 @@ class PredictTest(CliTest):
     def test_shared_as_measured(self):
         """One, two and four H200, of the records: where the model has been off by more, it is wrong by now."""
         # Predicted 335 and 342 TFLOPS, found 253 to 270: docs/multi.md has what of it is known.
-        off = {(4, "pieces", "16384x16384x16384"): 0.35}
-        most = 0.18
+        # On two devices 182 in two parts, found 156: the median of calls of 53 to 59 ms.
+        off = {(4, "pieces", 1, "16384x16384x16384"): 0.35, (4, "pieces", 2, "16384x16384x16384"): 0.35}
+        off_once = {("5ddec65f", 2, "pieces", 2, "16384x16384x16384"): 0.175}
+        most = 0.17
         records = Path(__file__).parents[2] / "lab/results/h200/multi.jsonl"
         seen = 0
         for record in map(json.loads, records.read_text().splitlines()):
@@ -155,9 +157,10 @@ class PredictTest(CliTest):
             args = *shape.split("x"), "--device", "h200", "--scheme", "ozaki2", "--type", {"s": "f32", "d": "f64", "c": "c64", "z": "c128"}[letter]
             row, = self.predicted(*args, "--share", record["devices"], "--from", record["from"], "--parts", max(record["parts"], 1))
             error = abs(row["tflops"] / record["tflops"] - 1)
-            case = record["devices"], record["from"], shape
-            self.assertLess(error, off.get(case, most), record)
-            if case in off:
+            case = record["devices"], record["from"], record["parts"], shape
+            limit = off_once.get((record["commit"], *case), off.get(case, most))
+            self.assertLess(error, limit, record)
+            if limit > most:
                 self.assertGreater(error, most, f"{record} is no exception any more")
             seen += 1
         self.assertGreater(seen, 10)
