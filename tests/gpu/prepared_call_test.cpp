@@ -154,7 +154,7 @@ Outcome expect_bits_of_fresh(const std::string& line, EngineName engine, bool ma
 }
 
 TEST_F(PreparedCall, GivesTheBitsOfAFreshCall) {
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     for (const char* line : {"d nn 130x70x300", "d tn 67x129x1000 a=-2 b=0.5 ld+2", "d nt 40x37x100 layout=row b=1",
                              "d tt 300x260x257 moduli=9", "d nn 200x180x130 gauge=norm", "s nn 131x70x257 a=0.5",
                              "s tt 90x140x64 b=-1 ld+1", "z nc 70x66x150 a=1.5-2i b=0.25+1i",
@@ -168,7 +168,7 @@ TEST_F(PreparedCall, GivesTheBitsOfAFreshCall) {
 // Where the lowest rung is not enough, planes are made of the matrix, with the waiting host and without.
 TEST_F(PreparedCall, FollowsTheElementsWhereverTheyLead) {
   for (const bool may_sync : {false, true}) {
-    for (const EngineName engine : kDeviceEngines) {
+    for (const EngineName engine : device_engines()) {
       const auto expect = [&](const std::string& line) { return expect_bits_of_fresh(line, engine, may_sync); };
       const bool has_ladder = engine != EngineName::kCublasLt || may_sync;
       const Outcome higher = expect("d nn 120x110x300 A=exprand:phi=3 B=exprand:phi=3");
@@ -187,7 +187,7 @@ TEST_F(PreparedCall, FollowsTheElementsWhereverTheyLead) {
 }
 
 TEST_F(PreparedCall, OfLongLinesAndInChunks) {
-  for (const EngineName engine : kDeviceEngines) {
+  for (const EngineName engine : device_engines()) {
     expect_bits_of_fresh("d tn 20x18x20000", engine);  // one pass does not take such lines
     expect_bits_of_fresh("d nn 33x18x140000", engine);
     expect_bits_of_fresh("z nn 9x8x80000 A=exprand:phi=2", engine);
@@ -197,7 +197,7 @@ TEST_F(PreparedCall, OfLongLinesAndInChunks) {
       Case c = case_of(std::string(shape) + elements);
       c.policy.workspace_limit_bytes = std::size_t{40} << 20;
       with_scalar(c.scalar, [&]<class T>() {
-        for (const EngineName engine : kDeviceEngines)
+        for (const EngineName engine : device_engines())
           expect_bits_of_fresh<T>(c, planned_by(c, device_policy(c, engine)));
       });
     }
@@ -393,6 +393,10 @@ TEST_F(PreparedCall, SplitsOnlyWhatIsNotPrepared) {
       EXPECT_EQ(with_both.count, fresh.count + 1) << line;
     });
   }
+}
+
+TEST_F(PreparedCall, OfSchemeEcSplitsOnlyWhatIsNotPrepared) {
+  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   for (const char* line : {"s nn 300x140x400", "c nt 300x140x400"}) {
     const Case c = case_of(line);
     with_single(c, [&]<class T>() {
