@@ -32,10 +32,15 @@ function(kizami_precompile target kind)
   endif()
 endfunction()
 
-# kizami_walks_plans(TARGET): all of TARGET's C++ units are such code.
+# kizami_walks_plans(TARGET): all of TARGET's C++ units are such code; kizami_sources_walk_plans(SOURCE...): some are, which read no common headers.
 function(kizami_walks_plans target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${KIZAMI_WALKER_OPTIMIZATION}>)
   kizami_precompile(${target} walker)
+endfunction()
+function(kizami_sources_walk_plans)
+  if(NOT KIZAMI_SANITIZE)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS ${KIZAMI_WALKER_OPTIMIZATION} SKIP_PRECOMPILE_HEADERS ON)
+  endif()
 endfunction()
 
 # Units whose speed nobody measures: of programs and of tests.

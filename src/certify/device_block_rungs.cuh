@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/code_capability.hpp"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -174,8 +175,21 @@ __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const
               static_cast<unsigned long long>(finders.histogram[thread]));
 }
 
+/// Shared memory of a block of threads.
+template <class Core>
+[[nodiscard]] constexpr std::size_t rungs_bytes() {
+  if constexpr (Core::kIsWgmma) {
+    return sizeof(StreamShared<Core>) + alignof(StreamShared<Core>);
+  } else {
+    return kSharedBytes<Core>;
+  }
+}
+template <class Core>
+inline constexpr std::size_t kRungsBytes = rungs_bytes<Core>();
+
 template <class T, class Core, bool kHasGain>
 __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
+  if (!base::code_has_room_for(kRungsBytes<Core>)) return __trap();
   base::follow_previous_kernel();
   if (!is_wanted(*look.state)) return;
   extern __shared__ __align__(1024) std::byte shared_memory[];
@@ -195,18 +209,6 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) look.state->has_rungs = 1;
 }
-
-/// Shared memory of a block of threads.
-template <class Core>
-[[nodiscard]] constexpr std::size_t rungs_bytes() {
-  if constexpr (Core::kIsWgmma) {
-    return sizeof(StreamShared<Core>) + alignof(StreamShared<Core>);
-  } else {
-    return kSharedBytes<Core>;
-  }
-}
-template <class Core>
-inline constexpr std::size_t kRungsBytes = rungs_bytes<Core>();
 
 /// Gives a kernel its shared memory, once a device.
 template <class T, class Core, bool kHasGain>

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/code_capability.hpp"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -421,6 +422,7 @@ class Call {
 
 template <class T, class Core>
 __global__ void __launch_bounds__(kThreads, 1) second_look_kernel(const __grid_constant__ SecondLook<T> look) {
+  if (!base::code_has_room_for(kSharedBytes<Core>)) return __trap();
   base::follow_previous_kernel();
   if (!is_wanted(*look.state, look.task)) return;
   extern __shared__ __align__(1024) std::byte shared_memory[];

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/code_capability.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/compare_tile.cuh"
 #include "engines/mma/forms.hpp"
@@ -219,6 +220,7 @@ __device__ __forceinline__ void multiply(Accumulators& acc, const Fragments& f) 
 template <class F, product::Epilogue kEpilogue, bool kHasWindows = false>
 __global__ void __launch_bounds__(F::kThreads, F::kBlocksPerSm)
     product_i8_sm80(const __grid_constant__ ProductParams params) {
+  if (!base::code_has_room_for(F::kTraits.shared_bytes())) return __trap();
   extern __shared__ __align__(128) std::uint8_t shared_memory[];
   base::follow_previous_kernel();
   int num_planes = params.num_products;

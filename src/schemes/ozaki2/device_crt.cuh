@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/code_capability.hpp"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -47,6 +48,7 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
 template <class T, bool kIsPart>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {
+  if (!base::code_has_crt_by_fp64()) return __trap();
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kNumbers = kParts * PieceLayout<kDevicePieces, most_piece_planes(kIsComplex<T>, kDevicePieces)>::kSize;
   __shared__ __align__(16) double numbers[kNumbers];

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <variant>
 
+#include "base/code_capability.hpp"
 #include "base/int_math.hpp"
 #include "certify/device_certificate_plan.hpp"
 #include "fp64/device_seconds.hpp"
@@ -47,6 +48,7 @@ constexpr double kLimbFp64Instructions = 12;
 }  // namespace
 
 bool crt_takes_limbs(const product::DeviceFacts& facts) {
+  if (!base::code_has_crt_by_fp64(facts.code_capability)) return true;
   constexpr int kUsualPlanes = 14;
   return crt_in_limbs(facts, kUsualPlanes) < crt_in_pieces(facts, kUsualPlanes);
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// What code for compute capability 12.x leaves out, since no card that runs it takes it: each has 99 KB of shared memory for a
+// block, and FP64 at 1/64 of the rate of FP32 (CUDA C++ programming guide, compute capabilities). Libraries for all cards are
+// smaller by it. Cards of data centres keep all kernels: on them tests take a card for another one.
+#pragma once
+
+#include <cstddef>
+
+namespace kizami::base {
+
+/// Of the code that is being compiled, as DeviceLimits::code_capability; 0 on the host.
+#if defined(__CUDA_ARCH__)
+inline constexpr int kCodeCapability = __CUDA_ARCH__ / 10;
+#else
+inline constexpr int kCodeCapability = 0;
+#endif
+
+/// Kernels that ask for so much shared memory.
+[[nodiscard]] constexpr bool code_has_room_for(std::size_t shared_bytes, int code_capability = kCodeCapability) {
+  return code_capability < 120 || shared_bytes <= std::size_t{99} << 10;
+}
+/// A CRT by FP64 instructions, beside the one by limbs of integers.
+[[nodiscard]] constexpr bool code_has_crt_by_fp64(int code_capability = kCodeCapability) { return code_capability < 120; }
+
+}  // namespace kizami::base
