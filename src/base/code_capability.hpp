@@ -20,6 +20,8 @@ inline constexpr int kCodeCapability = 0;
   return code_capability < 120 || shared_bytes <= std::size_t{99} << 10;
 }
 /// A CRT by FP64 instructions, beside the one by limbs of integers.
-[[nodiscard]] constexpr bool code_has_crt_by_fp64(int code_capability = kCodeCapability) { return code_capability < 120; }
+[[nodiscard]] constexpr bool code_has_crt_by_fp64(int code_capability = kCodeCapability) {
+  return code_capability < 120;
+}
 
 }  // namespace kizami::base
