@@ -97,7 +97,8 @@ TEST_P(ComplexProperty, ConjugatingEverythingConjugatesC) {
         const Complex<R> c0(R(0.375), R(-5));
         std::vector<Complex<R>> want = multiply<R>(c.policy, alpha, x.a.view(), x.b.view(), beta, c0);
         for (Complex<R>& value : want) value = std::conj(value);
-        const auto conjugated = [&](MatrixView<const Complex<R>> a, MatrixView<const Complex<R>> b) {
+        const auto conjugated = [&, alpha = alpha, beta = beta](MatrixView<const Complex<R>> a,
+                                                                MatrixView<const Complex<R>> b) {
           return multiply<R>(c.policy, std::conj(alpha), a, b, std::conj(beta), std::conj(c0));
         };
         expect_same_numbers(conjugated(x.a.view().conjugated(), x.b.view().conjugated()), want, c, "as views");

@@ -124,7 +124,7 @@ TEST(ProcessorTime, BatchesOfTinyProductsBesideTheirPrediction) {
       ASSERT_TRUE(plan.ok()) << plan.status().reason();
       const std::vector<T> a(static_cast<std::size_t>(n * n * count), one);
       std::vector<T> c(a.size());
-      const double seconds = processor_seconds([&] {
+      const double seconds = processor_seconds([&, n = n, count = count] {
         const Status status =
             gemm_strided_batched<T>(Layout::kColMajor, Op::kNone, Op::kNone, n, n, n, one, a.data(), n, n * n, a.data(),
                                     n, n * n, T{0}, c.data(), n, n * n, count, policy);

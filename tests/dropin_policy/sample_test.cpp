@@ -68,7 +68,7 @@ TEST(Sample, JudgesElementsWhoseSquaresAreBeyondFp64) {
   for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
     for (const auto& [a_shift, b_shift] : {std::pair{-600, 300}, std::pair{600, -300}, std::pair{-700, 700},
                                            std::pair{700, -1000}, std::pair{-1020, 1000}, std::pair{-510, -500}}) {
-      const auto ratio_of_error = [&](double relative) {
+      const auto ratio_of_error = [&, a_shift = a_shift, b_shift = b_shift](double relative) {
         return ratio_after(
             [&](std::vector<double>& c) {
               for (double& x : c) x *= 1 + relative;

@@ -16,6 +16,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/sanitized.hpp"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -125,6 +127,7 @@ TYPED_TEST(EveryFormat, EveryPatternHasItsValueAndComesBack) {
       ASSERT_EQ(as_double, value) << std::hex << code;
       ASSERT_EQ(static_cast<double>(as_float), value) << std::hex << code;
     }
+    if (tests::is_left_out(code, 7)) continue;
     for (const RoundingMode mode : kModes) {
       for (const Saturation saturation : kSaturations) {
         std::uint32_t expected = returned;
@@ -209,6 +212,7 @@ template <class F, class T>
 TYPED_TEST(EveryFormat, EveryGapBetweenNeighboursIsRoundedFromDouble) {
   using F = TypeParam;
   for (std::uint32_t code = 0; from_code<F>(code).bits() != F::max_finite().bits(); ++code) {
+    if (tests::is_left_out(code, 7)) continue;
     const F low = from_code<F>(code);
     const F high = from_code<F>(code + 1);
     ASSERT_TRUE(gap_is_rounded(low.to_double(), high.to_double(), low, high, code % 2 == 0 ? low : high));
@@ -218,6 +222,7 @@ TYPED_TEST(EveryFormat, EveryGapBetweenNeighboursIsRoundedFromDouble) {
 TYPED_TEST(EveryFormat, EveryGapBetweenNeighboursIsRoundedFromFloat) {
   using F = TypeParam;
   for (std::uint32_t code = 0; from_code<F>(code).bits() != F::max_finite().bits(); ++code) {
+    if (tests::is_left_out(code, 7)) continue;
     const F low = from_code<F>(code);
     const F high = from_code<F>(code + 1);
     ASSERT_TRUE(gap_is_rounded(low.to_float(), high.to_float(), low, high, code % 2 == 0 ? low : high));
@@ -410,7 +415,7 @@ TYPED_TEST(EveryFormat, AgreesWithMpfr) {
   using F = TypeParam;
   std::mt19937_64 rng(20240611);
   MpfrRounder<F> mpfr;
-  for (int i = 0; i < 100'000; ++i) {
+  for (int i = 0; i < tests::cases(100'000); ++i) {
     double x = random_double<F>(rng);
     if (std::isnan(x)) continue;
     if (i % 4 == 0) x = static_cast<double>(static_cast<float>(x));

@@ -397,9 +397,7 @@ TEST(RanksThatFail, RejectNonfinite) {
 
 /// A matrix whose elements all are one: large, and without memory.
 TEST(RanksThatFail, HaveNoMemory) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer ends the program where the system refuses memory";
-#endif
+  if (tests::kIsSanitized) GTEST_SKIP() << "a sanitizer ends the program where the system refuses memory";
   constexpr std::int64_t kLong = std::int64_t{1} << 22;
   double one = 1;
   ThreadRoom room(2);

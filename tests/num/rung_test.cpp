@@ -404,10 +404,10 @@ TEST(IsCertified, NeverCertifiesAViolation) {
     }
   }
   EXPECT_GT(certified, 10 * loose_violations);
-  EXPECT_GT(refused, 0);
   EXPECT_GT(one_sided, 0);
   RecordProperty("loose_violations", std::to_string(loose_violations));
-  if (!tests::kIsSanitized) {
+  if (!tests::kIsSanitized) {  // few pairs are drawn there, and of refusals there may be none
+    EXPECT_GT(refused, 0);
     EXPECT_GT(loose_violations, 0) << "the adversaries are too weak to mean anything";
   }
 }
