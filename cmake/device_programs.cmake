@@ -1,6 +1,6 @@
-# Programs that do nothing without a CUDA device: tests of kernels, benchmarks. Target all builds them; kizami_tested is all else, which ./kz test
-# builds on a machine without a device. What keeps them from rotting there: the C++ of tests is read, and ./kz gpu-test and ./kz nightly
-# build them.
+# Programs that do nothing without a CUDA device: tests of kernels, benchmarks; and all others of lab, which measure the library and are no part of
+# it. Target all builds them; kizami_tested is all else, which ./kz test builds on a machine without a device. What keeps them from rotting there:
+# the C++ of tests is read, ./kz gpu-test and ./kz nightly build them, and the latter runs the tests of lab.
 # Tests that run them have label gpu_program or bench_program.
 
 # The compiler reads a unit and says what is wrong with it, and writes nothing: a third of the time.

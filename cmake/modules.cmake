@@ -44,9 +44,16 @@ function(kizami_module)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>
                                                $<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized>)
     endif()
+    # Under sanitizers all code counts as such but numerics, and loops over elements, which keep the optimizer.
     if(arg_NAME MATCHES "^(exec|multi|api)$" OR
+       (KIZAMI_SANITIZE AND NOT arg_NAME MATCHES "^(base|num|fp64|certify|tile_kernels|engine_.*)$") OR
        (arg_NAME MATCHES "^(plan|model|wishes|engine_cublas|engine_cublaslt|engine_hopper|engine_mma)$" AND NOT KIZAMI_SANITIZE))
       kizami_walks_plans(${target})
+      set(loops ${arg_SOURCES})
+      list(FILTER loops INCLUDE REGEX "/(split|sums|float_planes|float_sums|residue.*|crt|crt_digits|complex_planes|correct|double_double|exponent_range|direct|matrix_kernels)\\.cpp$")
+      if(KIZAMI_SANITIZE AND loops)
+        set_source_files_properties(${loops} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
+      endif()
     else()
       kizami_precompile(${target} module)
       set(walkers ${arg_SOURCES})

@@ -10,6 +10,7 @@ option(KIZAMI_CUDA_LINEINFO "Line tables in device code, for profilers: they mor
 set(KIZAMI_PYTHON AUTO CACHE STRING "Build the Python package: AUTO (when nanobind and Python's headers are found), ON (or stop), OFF")
 set_property(CACHE KIZAMI_PYTHON PROPERTY STRINGS AUTO ON OFF)
 set(KIZAMI_SANITIZE "" CACHE STRING "Value for -fsanitize=, for instance address,undefined or thread; empty for none")
+option(KIZAMI_SANITIZED_BRIEFLY "With KIZAMI_SANITIZE: without the tests that run under sanitizers by night only (cmake/sanitized_briefly.cmake). ./kz test" OFF)
 set(KIZAMI_TEST_PREFIX "" CACHE STRING "Put before every test's name, so that several build trees can be tested in one ctest run")
 option(KIZAMI_NVTX "Tell profilers the phases of calls, where the headers of NVTX 3 are found" ON)
 option(KIZAMI_FUZZ "Build the fuzz targets with libFuzzer (clang only)" OFF)
