@@ -46,8 +46,10 @@ void draw_operands(Draw& draw, Case& c) {
   } else if (kind == 6) {
     c.a = c.b = spec_of(MatrixClass::kGradeInner, span());
   } else if (kind == 7) {
-    c.a = spec_of(draw.of({MatrixClass::kGradeRows, MatrixClass::kGradeCols}), span());
-    c.b = spec_of(draw.of({MatrixClass::kGradeRows, MatrixClass::kGradeCols}), span());
+    for (MatrixSpec* const spec : {&c.a, &c.b}) {
+      const double exponents = span();  // drawn first by every compiler
+      *spec = spec_of(draw.of({MatrixClass::kGradeRows, MatrixClass::kGradeCols}), exponents);
+    }
   } else if (kind == 8) {
     c.a = spec_of(MatrixClass::kHuge, static_cast<double>(draw.integer(0, 200)));
     c.b = draw.one_in(2) ? c.a : spec_of(MatrixClass::kExprand, phi());
