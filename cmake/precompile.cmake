@@ -35,15 +35,22 @@ function(kizami_precompile target kind)
   endif()
 endfunction()
 
-# kizami_walks_plans(TARGET): all of TARGET's C++ units are such code; kizami_sources_walk_plans(SOURCE...): some are, which read no common headers.
+# kizami_walks_plans(TARGET): all of TARGET's C++ units are such code; kizami_sources_walk_plans(SOURCE...): some are.
 function(kizami_walks_plans target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${KIZAMI_WALKER_OPTIMIZATION}>)
   kizami_precompile(${target} walker)
 endfunction()
 function(kizami_sources_walk_plans)
-  if(NOT KIZAMI_SANITIZE)
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS ${KIZAMI_WALKER_OPTIMIZATION} SKIP_PRECOMPILE_HEADERS ON)
+  if(KIZAMI_SANITIZE OR NOT ARGN)
+    return()
   endif()
+  set(options ${KIZAMI_WALKER_OPTIMIZATION})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)  # those of walkers, in CMake's words
+    set(header ${CMAKE_BINARY_DIR}/CMakeFiles/kizami_common_walker.dir/cmake_pch.hxx)
+    list(APPEND options -Winvalid-pch -include ${header})
+    set_source_files_properties(${ARGN} PROPERTIES OBJECT_DEPENDS ${header}.gch)
+  endif()
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # Units whose speed nobody measures: of programs and of tests.
