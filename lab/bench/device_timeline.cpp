@@ -145,9 +145,9 @@ Timeline record_timeline(const std::function<void()>& call) {
   };
   records.next = cupti.find<decltype(cuptiActivityGetNextRecord)>("cuptiActivityGetNextRecord");
   records.name_of = cupti.find<decltype(cuptiGetCallbackName)>("cuptiGetCallbackName");
-  check_cupti(cupti.find<decltype(cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer,
-                                                                                                    take_buffer),
-              "cuptiActivityRegisterCallbacks");
+  check_cupti(
+      cupti.find<decltype(cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer, take_buffer),
+      "cuptiActivityRegisterCallbacks");
   const auto flush = [&] {
     check_cupti(cupti.find<decltype(cuptiActivityFlushAll)>("cuptiActivityFlushAll")(0), "cuptiActivityFlushAll");
   };
