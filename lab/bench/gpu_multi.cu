@@ -9,6 +9,8 @@
 //   bench_gpu_multi --measure-speeds                                 ... of each device in a product of 4096 by itself
 //   bench_gpu_multi --devices 0 --variants                           one device on a stream, with memory of the pool; and
 //                                                                    several with workspaces that stay
+//   bench_gpu_multi --timeline FILE                                  a call of each way more, with the begin and the end of
+//                                                                    all kernels and copies, by CUPTI
 //   bench_gpu_multi --syrk --n 16384 --from pieces                   one triangle of C <- A A^T, beside gemmt() and syrk of
 //                                                                    cuBLAS on one device; n n k operations
 // Native cuBLAS multiplies a block of columns on each device, each its own copies of A and of its columns of B, that is
@@ -35,6 +37,7 @@
 #include <vector>
 
 #include "device_bench.cuh"
+#include "device_timeline.hpp"
 #include "harness/options.hpp"
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
@@ -64,6 +67,7 @@ struct Options {
   bool has_variants = false;
   bool measures_speeds = false;
   bool is_syrk = false;
+  std::string timeline;
   std::string commit = "unknown";
   std::string json;
 };
@@ -362,6 +366,18 @@ void time_all(std::vector<Way>& ways, int rounds) {
   }
 }
 
+/// A call more of each way but cuBLAS, behind all that are timed.
+void record_timelines(const std::vector<Way>& ways, const std::string& what, const std::string& path) {
+  if (path.empty()) return;
+  for (const Way& way : ways) {
+    if (way.who.starts_with("cublas")) continue;
+    wait_for(way.devices);
+    bench::write_timeline(
+        bench::record_timeline(way.call),
+        what + ", " + way.who + ", devices " + text_of(way.devices) + ", parts " + std::to_string(way.parts), path);
+  }
+}
+
 /// syrk of cuBLAS for the lower triangle, with 64-bit extents.
 template <class T>
 [[nodiscard]] auto native_syrk(const bench::Cublas& cublas) {
@@ -481,6 +497,8 @@ void measure_syrk(const Options& options, std::int64_t n, std::int64_t k, char t
   }
 
   time_all(ways, options.rounds);
+  record_timelines(ways, std::string(1, type) + " syrk " + std::to_string(n) + "x" + std::to_string(k),
+                   options.timeline);
   const bench::Gauges gauges;
   const double of_one_device = options.has_one ? flops / bench::spread(ways[0].milliseconds).median * 1e-9 : 0;
   for (const Way& way : ways) {
@@ -676,6 +694,7 @@ void measure(const Options& options, const Shape& s, char type, double phi, cons
   }
 
   time_all(ways, options.rounds);
+  record_timelines(ways, std::string(1, type) + " nn " + bench::to_string(s), options.timeline);
   if (stream != nullptr) check(cudaStreamDestroy(stream), "a stream");
   const bench::Gauges gauges;
   for (const Way& way : ways) {
@@ -760,6 +779,8 @@ int main(int argc, char** argv) {
   program.add_flag("--variants", options.has_variants, "what one and several devices do with other memory and streams");
   program.add_flag("--syrk", options.is_syrk, "one triangle of C <- A A^T, n x n, in place of products");
   program.add_flag("--measure-speeds", options.measures_speeds, "of the devices, and shares by them");
+  program.add_option("--timeline", options.timeline,
+                     "a file: kernels and copies of a call more of each way, with their times, by CUPTI");
   program.add_flag("!--no-one", options.has_one, "without the call on one device: its bits are then not compared");
   program.add_flag("!--no-native", options.has_native, "without cuBLAS");
   bench::add_commit(program, options.commit);

@@ -3,7 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <utility>
 
 #include "base/cuda_status.hpp"
@@ -19,6 +21,8 @@ constexpr bool kIsOnlyChecked = false;
 #endif
 
 std::atomic<const DeviceLimits*> assumed{nullptr};
+
+constexpr std::size_t kKnownDevices = 16;  ///< others take turns
 
 /// A kernel like any other: the driver says which code of it runs.
 __global__ void probe_code() {}
@@ -67,7 +71,9 @@ Status find_device_limits(DeviceLimits& limits) {
     limits.is_assumed = true;
     return {};
   }
-  static thread_local DeviceLimits known;
+  // Of each device: to ask for the clock takes a millisecond, and calls on several devices change between them.
+  static thread_local std::array<DeviceLimits, kKnownDevices> all_known;
+  DeviceLimits& known = all_known[static_cast<std::size_t>(device) % kKnownDevices];
   if (known.device != device) {
     DeviceLimits fresh;
     fresh.device = device;

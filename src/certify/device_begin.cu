@@ -44,15 +44,19 @@ __global__ void begin_call(device::DeviceState* state, Factor<T> alpha, std::int
 
 template <class T>
 __global__ void __launch_bounds__(kScoutThreads)
-    begin_and_scout(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
-                    const __grid_constant__ Scout<T> task) {
+    begin_and_scout(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                    const __grid_constant__ Scout<T> task, bool has_begun) {
   __shared__ ScoutShared shared;
   base::begin_in_cluster(&shared, sizeof shared);
   base::follow_previous_kernel();
-  device::DeviceState fresh =
-      fresh_state(alpha, num_products, task.a.num_lines * task.b.num_lines, /*rung=*/0, /*is_sliced=*/false);
+  device::DeviceState fresh = fresh_state(alpha, num_products, num_pairs, /*rung=*/0, /*is_sliced=*/false);
   if (fresh.is_scaling_only == 0) set_look(fresh, scout(task, shared));  // the same in all blocks
-  if (blockIdx.x == 0 && threadIdx.x == 0) device::write_state(state, fresh);
+  if (blockIdx.x != 0 || threadIdx.x != 0) return;
+  if (has_begun && fresh.look == device::Look::kSample) {
+    fresh.nonfinite_rows = state->nonfinite_rows;
+    fresh.nonfinite_cols = state->nonfinite_cols;
+  }
+  device::write_state(state, fresh);
 }
 
 __global__ void impose(device::DeviceState* state, const num::Selection selection, std::int32_t num_products) {
@@ -93,17 +97,19 @@ Status begin_state(device::DeviceState* state, Factor<T> alpha, std::int32_t num
 
 template <class T>
 Status begin_state_and_scout(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
-                             const problem::Lines<T>& a, const problem::Lines<T>& b, float allowance,
-                             product::Queue queue) {
+                             std::int64_t num_pairs, const problem::Lines<T>& a, const problem::Lines<T>& b,
+                             float allowance, product::Queue queue, bool has_begun) {
   return base::launch_overlapped_in(kScoutCluster, "begin_and_scout", begin_and_scout<T>, kScoutCluster, kScoutThreads,
-                                    0, queue, state, alpha, num_products, Scout<T>{a, b, allowance});
+                                    0, queue, state, alpha, num_products, num_pairs, Scout<T>{a, b, allowance},
+                                    has_begun);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                       \
-  template Status begin_state<T>(device::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue,  \
-                                 bool, device::Look, int);                                                          \
-  template Status begin_state_and_scout<T>(device::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&, \
-                                           const problem::Lines<T>&, float, product::Queue)
+#define KIZAMI_INSTANTIATE(T)                                                                                         \
+  template Status begin_state<T>(device::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue,    \
+                                 bool, device::Look, int);                                                            \
+  template Status begin_state_and_scout<T>(device::DeviceState*, Factor<T>, std::int32_t, std::int64_t,               \
+                                           const problem::Lines<T>&, const problem::Lines<T>&, float, product::Queue, \
+                                           bool)
 
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE

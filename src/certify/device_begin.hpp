@@ -21,13 +21,15 @@ Status begin_state(device::DeviceState* state, Factor<T> alpha, std::int32_t num
                    int rung, product::Queue queue, bool is_sliced = false, device::Look look = device::Look::kSample,
                    int first_rung = 0);
 
-/// The same, with state->look after some lines of both operands. The lowest rung has that allowance.
+/// The same, with state->look after some lines of both operands, or of parts of them. The lowest rung has that allowance.
+/// @param has_begun  behind begin_state() and the split of some lines for kSample: their count of lines with NaN or Inf
+///                   stays, unless they will be split again
 /// @range lines of elements, of both operands equally long
 /// @queue enqueues one kernel
 template <class T>
 Status begin_state_and_scout(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
-                             const problem::Lines<T>& a, const problem::Lines<T>& b, float allowance,
-                             product::Queue queue);
+                             std::int64_t num_pairs, const problem::Lines<T>& a, const problem::Lines<T>& b,
+                             float allowance, product::Queue queue, bool has_begun = false);
 
 /// Where the lowest rung does not certify all pairs that LookTask::kCount has counted: no rung for the kernels that
 /// follow, which then end at once. @queue enqueues one kernel

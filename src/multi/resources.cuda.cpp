@@ -26,8 +26,8 @@ struct Idle {
 constinit base::PerProcess<Idle> idle;
 
 Status make_streams(Streams& made) {
-  for (cudaStream_t* stream : {&made.in, &made.compute, &made.out})
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "a stream"));
+  for (cudaStream_t& stream : made.all)
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream"));
   return {};
 }
 
@@ -83,7 +83,7 @@ Status TakenStreams::take(int device) {
 
 Status TakenStreams::wait() const {
   cudaError_t first = cudaSuccess;
-  for (const cudaStream_t stream : {streams_.in, streams_.compute, streams_.out}) {
+  for (const cudaStream_t stream : streams_.all) {
     const cudaError_t error = stream == nullptr ? cudaSuccess : cudaStreamSynchronize(stream);
     if (first == cudaSuccess) first = error;
   }

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -26,11 +27,17 @@ class CurrentDevice {
 };
 Status set_device(int device);
 
-/// Streams of one share: panels come by `in`, C leaves by `out`.
+/// Streams of one share. Each source's panels come by one of `in()`, so that all links are busy whoever else reads there;
+/// what of them is on the device already comes and goes by near().
 struct Streams {
-  cudaStream_t in = nullptr;
-  cudaStream_t compute = nullptr;
-  cudaStream_t out = nullptr;
+  static constexpr std::size_t kSources = 3;
+  std::array<cudaStream_t, kSources + 4> all = {};
+
+  [[nodiscard]] std::span<const cudaStream_t> in() const { return std::span(all).first(kSources); }
+  [[nodiscard]] cudaStream_t near() const { return all[kSources]; }
+  [[nodiscard]] cudaStream_t here() const { return all[kSources + 1]; }  ///< copies nothing: behind all that comes
+  [[nodiscard]] cudaStream_t compute() const { return all[kSources + 2]; }
+  [[nodiscard]] const cudaStream_t& out() const { return all[kSources + 3]; }  ///< C leaves
 };
 
 /// Streams that are this call's alone. They are idle when the object goes.

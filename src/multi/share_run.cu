@@ -2,7 +2,10 @@
 #include "multi/share_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <complex>
+#include <span>
+#include <utility>
 
 #include "base/carver.hpp"
 #include "base/cuda_status.hpp"
@@ -20,7 +23,21 @@ namespace kizami::multi {
 namespace {
 
 constexpr int kMostPasses = 4;  ///< count, exponents, equilibrated, finish
-constexpr std::size_t kEventsOfStep = 3;
+/// Events of a step.
+constexpr int kMostParts = 4;  ///< of what comes, or goes, while others are split or made
+enum StepEvent : std::size_t {
+  kComputed,
+  kLeft,
+  kCHere,   ///< C before the call
+  kBranch,  ///< of one stream of several, again and again
+  kAHere,   ///< one each of as many parts
+  kBHere = kAHere + kMostParts,
+  kPartOfC = kBHere + kMostParts,
+  kEventsOfStep = kPartOfC + kMostParts,
+};
+/// Bytes of a part that comes by itself, at least.
+constexpr std::int64_t kLeastPartBytes = std::int64_t{1} << 26;
+
 constexpr unsigned kSampleThreads = 256;
 
 /// The samples that are among lines [first, first + lines.num_lines) of all; the others stay.
@@ -93,18 +110,75 @@ Status copy_part(Layout layout, const problem::Part& part, const Rect& rect, Mat
   return {};
 }
 
+Status wait_for(cudaStream_t stream, cudaEvent_t event) {
+  return base::cuda_status(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
+}
+Status mark(cudaEvent_t event, cudaStream_t stream) {
+  return base::cuda_status(cudaEventRecord(event, stream), "cudaEventRecord");
+}
+
+/// A device that copies, and by which streams.
+struct Carrier {
+  int device = 0;
+  std::span<const cudaStream_t> far;  ///< from and to other memory than its own; one device's go by one of them
+  cudaStream_t near = nullptr;
+  cudaStream_t joined = nullptr;
+
+  template <class E>
+  [[nodiscard]] cudaStream_t stream_for(const Located<E>& matrix, const Holding& holding) const {
+    const int there = matrix.devices[holding.piece];
+    if (there == device) return near;
+    // Those after this device one by one, those before it from the end: of four, three by three streams.
+    const auto count = static_cast<int>(far.size());
+    const int turn = there > device ? (there - device - 1) % count : count - 1 - (device - there - 1) % count;
+    return far[static_cast<std::size_t>(turn)];
+  }
+
+  /// All streams wait.
+  [[nodiscard]] Status wait(cudaEvent_t event) const {
+    for (const cudaStream_t stream : far) KIZAMI_RETURN_IF_ERROR(wait_for(stream, event));
+    return wait_for(near, event);
+  }
+  /// `all` is behind what all of them have. @param branch  for this
+  [[nodiscard]] Status join(cudaEvent_t branch, cudaEvent_t all) const {
+    const auto add = [&](cudaStream_t stream) -> Status {
+      if (stream == joined) return {};
+      KIZAMI_RETURN_IF_ERROR(mark(branch, stream));
+      return wait_for(joined, branch);
+    };
+    for (const cudaStream_t stream : far) KIZAMI_RETURN_IF_ERROR(add(stream));
+    KIZAMI_RETURN_IF_ERROR(add(near));
+    return mark(all, joined);
+  }
+};
+
+/// The pieces that hold a part, in such an order that devices begin with different ones: those of devices from this one
+/// on, then the others.
+template <class E>
+[[nodiscard]] std::vector<Holding> holdings_in_turn(const Located<E>& matrix, const Rect& part, int device) {
+  std::vector<Holding> holdings = holdings_of(part, matrix.rects);
+  std::stable_sort(holdings.begin(), holdings.end(), [&](const Holding& x, const Holding& y) {
+    const auto turn = [&](const Holding& holding) {
+      const int there = matrix.devices[holding.piece];
+      return std::pair(there < device, there);
+    };
+    return turn(x) < turn(y);
+  });
+  return holdings;
+}
+
 /// A part of a matrix from its pieces to where it is staged. @param wanted  of the matrix
 template <class E, class T>
 Status gather_part(const Located<E>& matrix, const Rect& part, const problem::Part& wanted, MatrixView<T> staged,
-                   cudaStream_t stream) {
-  for (const Holding& holding : holdings_of(part, matrix.rects)) {
+                   const Carrier& carrier) {
+  for (const Holding& holding : holdings_in_turn(matrix, part, carrier.device)) {
     const Rect& rect = holding.rect;
     const Rect& piece = matrix.rects[holding.piece];
     const MatrixView<const T> from =
         matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols);
     KIZAMI_RETURN_IF_ERROR(copy_part<T>(*matrix.layout, wanted, rect, from,
                                         staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols),
-                                        stream));
+                                        carrier.stream_for(matrix, holding)));
   }
   return {};
 }
@@ -112,23 +186,17 @@ Status gather_part(const Located<E>& matrix, const Rect& part, const problem::Pa
 /// And back.
 template <class T>
 Status scatter_part(MatrixView<T> staged, const Located<T>& matrix, const Rect& part, const problem::Part& wanted,
-                    cudaStream_t stream) {
-  for (const Holding& holding : holdings_of(part, matrix.rects)) {
+                    const Carrier& carrier) {
+  for (const Holding& holding : holdings_in_turn(matrix, part, carrier.device)) {
     const Rect& rect = holding.rect;
     const Rect& piece = matrix.rects[holding.piece];
     const MatrixView<const T> from = staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols);
     KIZAMI_RETURN_IF_ERROR(copy_part<T>(
         *matrix.layout, wanted, rect, from,
-        matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols), stream));
+        matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols),
+        carrier.stream_for(matrix, holding)));
   }
   return {};
-}
-
-Status wait_for(cudaStream_t stream, cudaEvent_t event) {
-  return base::cuda_status(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
-}
-Status mark(cudaEvent_t event, cudaStream_t stream) {
-  return base::cuda_status(cudaEventRecord(event, stream), "cudaEventRecord");
 }
 
 /// A part of a matrix as a place holds it.
@@ -163,6 +231,15 @@ template <class T>
   return {const_cast<T*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride, view.is_conjugated};
 }
 
+/// Elements of a part that other memory than a device's own holds.
+template <class E>
+[[nodiscard]] std::int64_t elements_elsewhere(const Located<E>& matrix, const Rect& part, int device) {
+  std::int64_t count = 0;
+  for (const Holding& holding : holdings_of(part, matrix.rects))
+    count += matrix.devices[holding.piece] == device ? 0 : holding.rect.rows * holding.rect.cols;
+  return count;
+}
+
 /// The parts of one step.
 template <class T>
 struct StepParts {
@@ -185,7 +262,7 @@ Status ShareRun<T>::prepare(std::span<std::byte> workspace, const Travels& trave
   base::Carver carver(workspace.data());
   buffers_ = carve_share(carver, plan_, share_, travels);
   KIZAMI_RETURN_IF_ERROR(streams_.take(share_.device));
-  for (const cudaStream_t stream : {streams_.get().in, streams_.get().compute, streams_.get().out}) {
+  for (const cudaStream_t stream : streams_.get().all) {
     for (const cudaEvent_t event : before) KIZAMI_RETURN_IF_ERROR(wait_for(stream, event));
   }
   if (share_.blocks.empty()) return {};
@@ -207,20 +284,24 @@ Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const In
   // A guess leaves the device at once where it may be overwritten.
   const auto leaves = [&](std::size_t i_block) {
     if (pass == Pass::kSpeculate) return problem_.beta == T{0};
-    if (pass == Pass::kConfirm) return problem_.beta != T{0} || has_nonfinite_lines(i_block);
+    if (pass == Pass::kConfirm)
+      return problem_.beta != T{0} || has_nonfinite_lines(i_block) || has_left_too_early(i_block);
     return writes_c;
   };
   const bool has_terms = problem_.has_terms(plan_);
   const std::int64_t k = has_terms ? plan_.shape.k : 0;
   const Streams& streams = streams_.get();
+  const cudaStream_t compute_stream = streams.compute();
+  const Carrier inwards{share_.device, streams.in(), streams.near(), streams.here()};
+  const Carrier outwards{share_.device, {&streams.out(), 1}, streams.near(), streams.out()};
   const std::size_t num_blocks = share_.blocks.size();
   KIZAMI_RETURN_IF_ERROR(events_.make(kEventsOfStep * num_blocks));
-  const auto loaded = [&](std::size_t step) { return events_.at(kEventsOfStep * step); };
-  const auto computed = [&](int step) { return events_.at(kEventsOfStep * static_cast<std::size_t>(step) + 1); };
-  const auto left = [&](int step) { return events_.at(kEventsOfStep * static_cast<std::size_t>(step) + 2); };
+  const auto event = [&](int step, std::size_t which) {
+    return events_.at(kEventsOfStep * static_cast<std::size_t>(step) + which);
+  };
   for (std::size_t i = 0; i < num_blocks; ++i) {
-    const std::size_t number = num_done_++;
-    const Step& step = steps_[number];
+    const auto number = static_cast<int>(num_done_++);
+    const Step& step = steps_[static_cast<std::size_t>(number)];
     const auto i_block = static_cast<std::size_t>(step.block);
     const Rect& rect = share_.blocks[i_block];
     StepParts<T> parts;
@@ -232,33 +313,79 @@ Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const In
     }
     parts.c = find_part(problem_.c, rect, share_.device, buffers_.c, step.c_place);
 
-    bool has_loaded = false;
-    const auto load = [&](const auto& matrix, const Rect& part, const auto& found, const PanelUse& use) -> Status {
+    // By whom what of both operands is there: A, B.
+    std::array<std::array<CUevent_st*, kMostParts>, 2> here{};
+    std::array<std::size_t, 2> num_here{};
+    CUevent_st** last_here = nullptr;  // what is loaded last
+    const bool comes_apart = pass == Pass::kSpeculate && share_.is_resident;
+    const bool comes_in_parts = comes_apart && ozaki2::is_one_strassen_chunk(*share_.plans[i_block]);
+    const auto load = [&](Side side, const auto& matrix, const Rect& panel, const auto& found,
+                          const PanelUse& use) -> Status {
       if (!found.is_staged || !use.is_loaded) return {};
-      has_loaded = true;
-      if (use.free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(wait_for(streams.in, computed(use.free_after)));
-      return gather_part(matrix, part, {}, without_const<T>(found.view), streams.in);
-    };
-    if (has_terms) {
-      KIZAMI_RETURN_IF_ERROR(load(problem_.a, a_panel(rect, k), parts.a, step.a));
-      if (plan_.part.is_all()) {
-        KIZAMI_RETURN_IF_ERROR(load(problem_.b, b_panel(rect, k), parts.b, step.b));
-      } else {
-        KIZAMI_RETURN_IF_ERROR(load(problem_.a, mirrored_panel(rect, k), parts.b, step.b));
-        parts.b.view = problem_.mirrored(parts.b.view, plan_);
+      if (use.free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(inwards.wait(event(use.free_after, kComputed)));
+      if (last_here != nullptr) {  // the other operand has all links until it is there
+        for (const cudaStream_t stream : inwards.far) KIZAMI_RETURN_IF_ERROR(wait_for(stream, *last_here));
       }
+      const bool is_a = side == Side::kA;
+      const std::int64_t bytes =
+          elements_elsewhere(matrix, panel, share_.device) * static_cast<std::int64_t>(sizeof(T));
+      const int count =
+          comes_in_parts ? static_cast<int>(std::clamp<std::int64_t>(bytes / kLeastPartBytes, 1, kMostParts)) : 1;
+      const auto x = static_cast<std::size_t>(is_a ? 0 : 1);
+      const auto gather = [&](const Rect& part) {
+        return gather_part(
+            matrix, part, {},
+            without_const<T>(found.view).block(part.row - panel.row, part.col - panel.col, part.rows, part.cols),
+            inwards);
+      };
+      for (int i_part = 0; i_part < count; ++i_part) {
+        const auto at = static_cast<std::size_t>(i_part);
+        if (count == 1) {
+          KIZAMI_RETURN_IF_ERROR(gather(panel));
+        } else {
+          const ozaki2::QuadrantLines lines = ozaki2::quadrant_lines(is_a ? panel.rows : panel.cols, i_part, count);
+          for (const int half : {0, 1}) {
+            const std::int64_t first = lines.begin[half];
+            const std::int64_t num = lines.end[half] - first;
+            if (num == 0) continue;
+            KIZAMI_RETURN_IF_ERROR(gather(is_a ? Rect{panel.row + first, panel.col, num, panel.cols}
+                                               : Rect{panel.row, panel.col + first, panel.rows, num}));
+          }
+        }
+        here[x][at] = event(number, (is_a ? kAHere : kBHere) + at);
+        num_here[x] = at + 1;
+        last_here = &here[x][at];
+        KIZAMI_RETURN_IF_ERROR(inwards.join(event(number, kBranch), *last_here));
+      }
+      return {};
+    };
+    // First what has less to bring, so that it is split meanwhile.
+    Side first = Side::kA;
+    if (has_terms) {
+      const auto& of_b = plan_.part.is_all() ? problem_.b : problem_.a;
+      const Rect panel_of_b = plan_.part.is_all() ? b_panel(rect, k) : mirrored_panel(rect, k);
+      if (comes_apart && elements_elsewhere(of_b, panel_of_b, share_.device) <=
+                             elements_elsewhere(problem_.a, a_panel(rect, k), share_.device))
+        first = Side::kB;
+      for (const Side side : {first, first == Side::kA ? Side::kB : Side::kA}) {
+        KIZAMI_RETURN_IF_ERROR(side == Side::kA ? load(side, problem_.a, a_panel(rect, k), parts.a, step.a)
+                                                : load(side, of_b, panel_of_b, parts.b, step.b));
+      }
+      if (!plan_.part.is_all()) parts.b.view = problem_.mirrored(parts.b.view, plan_);
     }
     if (writes_c && parts.c.is_staged && problem_.beta != T{0}) {
-      has_loaded = true;
-      if (step.c_free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(wait_for(streams.in, left(step.c_free_after)));
-      KIZAMI_RETURN_IF_ERROR(gather_part(problem_.c, rect, plan_.part, parts.c.view, streams.in));
-    }
-    if (has_loaded) {
-      KIZAMI_RETURN_IF_ERROR(mark(loaded(number), streams.in));
-      KIZAMI_RETURN_IF_ERROR(wait_for(streams.compute, loaded(number)));
+      if (step.c_free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(inwards.wait(event(step.c_free_after, kLeft)));
+      KIZAMI_RETURN_IF_ERROR(gather_part(problem_.c, rect, plan_.part, parts.c.view, inwards));
+      CUevent_st* const c_here = event(number, kCHere);
+      KIZAMI_RETURN_IF_ERROR(inwards.join(event(number, kBranch), c_here));
+      if (last_here != nullptr) {
+        *last_here = c_here;
+      } else {
+        KIZAMI_RETURN_IF_ERROR(wait_for(compute_stream, c_here));
+      }
     }
     if (writes_c && parts.c.is_staged && step.c_free_after != kNoStep)
-      KIZAMI_RETURN_IF_ERROR(wait_for(streams.compute, left(step.c_free_after)));
+      KIZAMI_RETURN_IF_ERROR(wait_for(compute_stream, event(step.c_free_after, kLeft)));
 
     ozaki2::DeviceBlock<T> block;
     block.plan = share_.plans[i_block].get();
@@ -269,15 +396,43 @@ Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const In
     block.problem.c = parts.c.view;
     block.problem.part = plan_.part_of(rect);
     block.workspace = buffers_.products[share_.is_resident ? i_block : 0];
-    block.queue = streams.compute;
-    KIZAMI_RETURN_IF_ERROR(compute(pass, selection, shifts, i_block, block));
-    KIZAMI_RETURN_IF_ERROR(mark(computed(static_cast<int>(number)), streams.compute));
-
-    if (leaves(i_block) && parts.c.is_staged) {
-      KIZAMI_RETURN_IF_ERROR(wait_for(streams.out, computed(static_cast<int>(number))));
-      KIZAMI_RETURN_IF_ERROR(scatter_part(parts.c.view, problem_.c, rect, plan_.part, streams.out));
-      KIZAMI_RETURN_IF_ERROR(mark(left(static_cast<int>(number)), streams.out));
+    block.queue = compute_stream;
+    const std::span<CUevent_st* const> a_here(here[0].data(), num_here[0]);
+    const std::span<CUevent_st* const> b_here(here[1].data(), num_here[1]);
+    if (comes_apart) {
+      block.events = {.a_ready = a_here, .b_ready = b_here, .first = first};
+    } else {
+      for (const auto& operand : {a_here, b_here}) {
+        for (CUevent_st* const part : operand) KIZAMI_RETURN_IF_ERROR(wait_for(compute_stream, part));
+      }
     }
+    const bool does_leave = leaves(i_block) && parts.c.is_staged;
+    const bool in_parts = does_leave && pass == Pass::kSpeculate && leaves_in_parts(i_block);
+    std::array<CUevent_st*, kMostParts> parts_of_c{};
+    for (std::size_t part = 0; part < kMostParts; ++part) parts_of_c[part] = event(number, kPartOfC + part);
+    if (in_parts) block.events.c_done = parts_of_c;
+    KIZAMI_RETURN_IF_ERROR(compute(pass, selection, shifts, i_block, block));
+    KIZAMI_RETURN_IF_ERROR(mark(event(number, kComputed), compute_stream));
+
+    if (!does_leave) continue;
+    const auto send = [&](const Rect& part) {
+      return scatter_part(parts.c.view.block(part.row - rect.row, part.col - rect.col, part.rows, part.cols),
+                          problem_.c, part, plan_.part, outwards);
+    };
+    if (in_parts) {
+      for (int part = 0; part < kMostParts; ++part) {
+        KIZAMI_RETURN_IF_ERROR(outwards.wait(parts_of_c[static_cast<std::size_t>(part)]));
+        const ozaki2::QuadrantLines columns = ozaki2::quadrant_lines(rect.cols, part, kMostParts);
+        for (const int half : {0, 1}) {
+          const std::int64_t count = columns.end[half] - columns.begin[half];
+          if (count > 0) KIZAMI_RETURN_IF_ERROR(send({rect.row, rect.col + columns.begin[half], rect.rows, count}));
+        }
+      }
+    } else {
+      KIZAMI_RETURN_IF_ERROR(outwards.wait(event(number, kComputed)));
+      KIZAMI_RETURN_IF_ERROR(send(rect));
+    }
+    KIZAMI_RETURN_IF_ERROR(outwards.join(event(number, kBranch), event(number, kLeft)));
   }
   has_begun_ = true;
   return {};
@@ -304,8 +459,8 @@ Status ShareRun<T>::compute(Pass pass, const num::Selection& selection, const In
     case Pass::kConfirm:
       break;
     case Pass::kSpeculate:
-      KIZAMI_RETURN_IF_ERROR(gather_samples(rect, block));
       KIZAMI_RETURN_IF_ERROR(ozaki2::speculate_device_block(block));
+      KIZAMI_RETURN_IF_ERROR(gather_samples(rect, block));  // both operands are there
       return read_state(i_block, block);
     case Pass::kCount:
       KIZAMI_RETURN_IF_ERROR(gather_samples(rect, block));
@@ -339,9 +494,10 @@ Status ShareRun<T>::compute(Pass pass, const num::Selection& selection, const In
 template <class T>
 std::optional<Pass> ShareRun<T>::last_pass(const num::Selection& selection) const {
   if (!speculates_ || selection != num::Selection{}) return Pass::kFinish;
-  bool has_nonfinite = false;
-  for (std::size_t i = 0; i < share_.blocks.size(); ++i) has_nonfinite = has_nonfinite || has_nonfinite_lines(i);
-  if (problem_.beta == T{0} && !has_nonfinite) return std::nullopt;
+  bool is_done = problem_.beta == T{0};
+  for (std::size_t i = 0; i < share_.blocks.size(); ++i)
+    is_done = is_done && !has_nonfinite_lines(i) && !has_left_too_early(i);
+  if (is_done) return std::nullopt;
   return share_.is_resident ? Pass::kConfirm : Pass::kFinish;
 }
 
@@ -398,7 +554,7 @@ Status ShareRun<T>::read_samples(T* a, T* b) const {
     const std::size_t at = static_cast<std::size_t>(range.begin) * k;
     const std::size_t bytes = static_cast<std::size_t>(range.end - range.begin) * k * sizeof(T);
     return base::cuda_status(cudaMemcpyAsync(to + at, reinterpret_cast<const T*>(from) + at, bytes,
-                                             cudaMemcpyDeviceToHost, streams_.get().compute),
+                                             cudaMemcpyDeviceToHost, streams_.get().compute()),
                              "reading samples");
   };
   for (const Rect& rect : share_.blocks) {

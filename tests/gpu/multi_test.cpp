@@ -11,15 +11,21 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gpu/device_case.hpp"
 #include "gpu/multi_case.hpp"
+#include "gpu/planned_call.hpp"
+#include "gpu/sm90_test.hpp"
 #include "multi/plan.hpp"
+#include "schemes/ozaki2/plan.hpp"
+#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -31,14 +37,15 @@ struct Shared {
   Status status;
 };
 
+/// @param given  a plan for that policy and placement; without one, the library's
 template <class T>
 Shared<T> share(const Case& c, const Policy& policy, const Placement& placement, Where where,
-                const Change<T>& change = {}) {
+                const Change<T>& change = {}, const std::optional<multi::Plan>& given = std::nullopt) {
   check::Operands<T> host = changed_operands<T>(c, change);
   Shared<T> result;
   const T alpha = check::alpha_of<T>(c);
   const T beta = check::beta_of<T>(c);
-  if (where == Where::kOnHost) {
+  if (where == Where::kOnHost && !given) {
     result.status =
         multi::gemm<T>(placement, c.layout, c.op_a, c.op_b, c.m, c.n, c.k, alpha, host.a.data(), host.a.ld(),
                        host.b.data(), host.b.ld(), beta, host.c.data(), host.c.ld(), policy, &result.outcome);
@@ -47,9 +54,17 @@ Shared<T> share(const Case& c, const Policy& policy, const Placement& placement,
     result.c = dense(host.c.view());
     return result;
   }
-  const Result<multi::Plan> plan = multi::make_plan(c.scalar, c.m, c.n, c.k, policy, placement);
+  const Result<multi::Plan> plan = given ? *given : multi::make_plan(c.scalar, c.m, c.n, c.k, policy, placement);
   if (!plan.ok()) {
     result.status = plan.status();
+    return result;
+  }
+  if (where == Where::kOnHost) {
+    const Piece<const T> a{0, 0, host.a.view()};
+    const Piece<const T> b{0, 0, host.b.view()};
+    const Piece<T> to{0, 0, host.c.view()};
+    result.status = multi::run<T>(plan.value(), alpha, {&a, 1}, {&b, 1}, beta, {&to, 1}, {}, &result.outcome);
+    result.c = dense(host.c.view());
     return result;
   }
   if (where == Where::kOnDevice) {
@@ -275,6 +290,88 @@ TEST_F(Multi, RefusesSlicesThatAllElementsCount) {
   EXPECT_TRUE(multi::make_plan(Scalar::kF64, 90, 110, 300, policy).ok());
   const Result<multi::Plan> refused = multi::make_plan(Scalar::kF64, 90, 110, 300, policy, {.devices = {0, 0}});
   EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported) << refused.status().reason();
+}
+
+/// A plan whose blocks all take Strassen's products, whatever their size.
+[[nodiscard]] multi::Plan plan_by_strassen(const Case& c, const Placement& placement) {
+  const auto plan_on = [&](int device, const problem::Shape& shape,
+                           const Policy& policy) -> Result<std::shared_ptr<const plan::Plan>> {
+    check(cudaSetDevice(device), "cudaSetDevice");
+    Case block = c;
+    block.m = shape.m;
+    block.n = shape.n;
+    plan::Plan plan = planned(block, policy);
+    auto& stage = plan::edit_stage<ozaki2::Ozaki2Stage>(plan);
+    stage.chunk.mc = shape.m;
+    stage.chunk.nc = shape.n;
+    stage.takes_strassen = false;
+    EXPECT_TRUE(ozaki2::may_take_strassen(plan)) << check::print(block);
+    stage.takes_strassen = true;
+    plan.schedule.product_bytes = plan.schedule.workspace_bytes = ozaki2::product_bytes(plan);
+    return std::make_shared<const plan::Plan>(std::move(plan));
+  };
+  Result<multi::MultiPlan> made =
+      multi::make({c.scalar, c.m, c.n, c.k}, device_policy(c, EngineName::kHopper), placement, plan_on);
+  check(cudaSetDevice(0), "cudaSetDevice");
+  if (!made.ok()) throw std::runtime_error(check::print(c) + ": " + made.status().reason());
+  return multi::Plan(std::make_shared<const multi::MultiPlan>(std::move(made).value()));
+}
+
+/// Quadrants of blocks, guessed while one operand is still on its way; rungs above the first, which whole products
+/// answer; and blocks where a scout or lines that are not finite say that the guess was not all.
+TEST_F(Multi, BlocksTakeStrassensProducts) {
+  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  int climbed = 0;
+  int low = 0;
+  std::size_t turn = 0;  // each placement has the matrices in one place
+  for (const char* line :
+       {"d nn 520x700x777 A=exprand:phi=0.5 B=exprand:phi=0.5", "d tn 301x403x405 a=-1 b=0.5 layout=row",
+        "d nt 700x310x300 A=randn,nan@middle B=randn,inf@corner", "d nn 600x610x520 A=exprand:phi=4 B=exprand:phi=4",
+        "d nn 400x410x520 b=-1 A=exprand:phi=4 B=exprand:phi=4", "d nt 130x640x16600 A=exprand:phi=0.5 B=randn",
+        "d tn 200x310x16600 A=exprand:phi=4 B=exprand:phi=4", "d nn 210x200x17000 b=1 A=randn,nan@middle B=randn"}) {
+    const Case c = case_of(line);
+    const Shared<double> want = alone<double>(c, device_policy(c, EngineName::kHopper));
+    (want.outcome.rung == 0 ? low : climbed) += 1;
+    for (const std::vector<int>& devices : placements()) {
+      if (devices.size() == 1) continue;
+      for (const int parts : {1, 3}) {
+        const Placement placement{.devices = devices, .parts = parts};
+        const multi::Plan plan = plan_by_strassen(c, placement);
+        const Where where = kEverywhere[turn++ % std::size(kEverywhere)];
+        const std::string what = std::string(line) + ", " + text_of(devices) + ", parts " + std::to_string(parts) +
+                                 ", place " + std::to_string(static_cast<int>(where));
+        const Shared<double> got = share<double>(c, {}, placement, where, {}, plan);
+        ASSERT_TRUE(got.status.ok()) << what << ": " << got.status.reason();
+        expect_same(got.c, want.c, what);
+        expect_outcome(got.outcome, want.outcome, what);
+      }
+    }
+  }
+  EXPECT_GT(low, 0);
+  EXPECT_GT(climbed, 0);
+}
+
+/// Blocks that are large enough for a scout, which finds the sample too weak though the lowest rung answers, or that it
+/// does not: when one operand is split already.
+TEST_F(Multi, BlocksFollowAScout) {
+  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  for (const char* line : {"d nn 3073x6200x3072 A=exprand:phi=0.5 B=exprand:phi=0.5",
+                           "d nt 3073x6200x3072 A=exprand:phi=1 B=exprand:phi=1",
+                           "d tn 3073x6200x3072 A=exprand:phi=4 B=exprand:phi=4,nan@middle"}) {
+    const Case c = case_of(line);
+    const Shared<double> want = alone<double>(c, device_policy(c, EngineName::kHopper));
+    const Placement placement{.devices = placements().back().size() == 2 ? placements().back() : std::vector{0, 0},
+                              .parts = 1};
+    for (const bool is_by_strassen : {true, false}) {
+      const std::string what = std::string(line) + (is_by_strassen ? ", by Strassen" : "");
+      const Shared<double> got =
+          is_by_strassen ? share<double>(c, {}, placement, Where::kInPieces, {}, plan_by_strassen(c, placement))
+                         : share<double>(c, device_policy(c, EngineName::kHopper), placement, Where::kInPieces);
+      ASSERT_TRUE(got.status.ok()) << what << ": " << got.status.reason();
+      expect_same(got.c, want.c, what);
+      expect_outcome(got.outcome, want.outcome, what);
+    }
+  }
 }
 
 /// Blocks one after another in little memory, every panel brought again.

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "device/problem.hpp"
 #include "device/state.hpp"
@@ -21,7 +22,21 @@
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
+struct CUevent_st;
+
 namespace kizami::ozaki2 {
+
+/// Of a block that begins before its operands are there, and whose C leaves before all of it is: what
+/// speculate_device_block() waits for and says. Only time hangs on it.
+struct BlockEvents {
+  /// Behind event i part i of the operand's lines is there, quadrant_lines(); none: all of it is.
+  std::span<CUevent_st* const> a_ready = {};
+  std::span<CUevent_st* const> b_ready = {};
+  Side first = Side::kB;  ///< that comes first, and is split while the other one comes
+  /// Event i is recorded when part i of the columns of C is there, unless products are whole.
+  /// @range none unless is_one_strassen_chunk() of the plan
+  std::span<CUevent_st* const> c_done = {};
+};
 
 /// A block, for all of its calls.
 /// @range  plan: of its shape, with the numerics of the whole product's plan, scheme ozaki2 first; alpha not 0 and known to the host;
@@ -32,6 +47,7 @@ struct DeviceBlock {
   device::DeviceProblem<T> problem;
   std::byte* workspace = nullptr;
   product::Queue queue = nullptr;
+  BlockEvents events = {};     ///< of speculate_device_block()
   bool is_speculated = false;  ///< of finish_device_block(): what was begun was by speculate_device_block()
 
   [[nodiscard]] device::DeviceState* state() const { return reinterpret_cast<device::DeviceState*>(workspace); }

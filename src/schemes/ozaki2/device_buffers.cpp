@@ -116,9 +116,11 @@ DeviceBuffers carve_device(base::Carver& carver, const plan::Plan& plan) {
   buffers.b = carve_lines(carver, plan.shape.n, plan);
   buffers.counts = carver.take<PlaneCounts>(1);
   const bool has_rungs = ozaki2_of(plan).ladder.num_rungs > 0;
-  // Planes made before the certificate live beside what it needs; others share its memory.
+  // Planes made before the certificate live beside what it needs; others share its memory. Sums of quadrants may be made
+  // before of long lines too, of a block (BlockEvents).
   const bool is_single_pass = splits_in_one_pass(plan);
-  if (is_single_pass) carve_planes(carver, plan, buffers.main);
+  const bool has_early_planes = is_single_pass || (has_rungs && is_one_strassen_chunk(plan));
+  if (has_early_planes) carve_planes(carver, plan, buffers.main);
   if (ozaki2_of(plan).has_certificate) {
     buffers.repairs = carver.take<device::Pair>((plan.shape.m * plan.shape.n) >> num::kMostRepairShift);
     buffers.repair_bits = carver.take<std::uint32_t>(plan.shape.n, ceil_div(plan.shape.m, 32));
@@ -130,7 +132,7 @@ DeviceBuffers carve_device(base::Carver& carver, const plan::Plan& plan) {
         certify::carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
     carver.rewind(mark);
   }
-  if (has_rungs && !is_single_pass) carve_planes(carver, plan, buffers.main);
+  if (has_rungs && !has_early_planes) carve_planes(carver, plan, buffers.main);
   if (has_rungs) carve_residues(carver, plan, buffers.main);
   if (has_rungs && has_device_phases(plan)) buffers.phases = carve_phases(carver, plan);
   return buffers;

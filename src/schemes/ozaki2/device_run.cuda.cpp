@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "schemes/ozaki2/device_run.hpp"
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
 
+#include "base/cuda_status.hpp"
 #include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/phase_range.hpp"
@@ -107,12 +111,22 @@ class Ozaki2Call {
     const base::PhaseRange phase(base::Phase::kCertificate);
     return certifier().run(splits_in_one_pass(plan_), certify::LookTask::kCount);
   }
-  Status speculate() {
+  Status speculate(const BlockEvents& events) {
     const NextLook next{problem_.look, 0, {}};
     may_block_ = may_block(next);
     takes_strassen_ = may_take_strassen(next);
-    KIZAMI_RETURN_IF_ERROR(begin_block());
+    events_ = events;
+    if (may_begin_by_sides(next) && !(events.a_ready.empty() && events.b_ready.empty())) {
+      KIZAMI_RETURN_IF_ERROR(begin_by_sides(next));
+    } else {
+      for (const std::span<CUevent_st* const> ready : {events.a_ready, events.b_ready}) {
+        for (CUevent_st* const part : ready) KIZAMI_RETURN_IF_ERROR(wait_for(part));
+      }
+      KIZAMI_RETURN_IF_ERROR(begin(next));
+    }
     if (stage_.has_certificate) {
+      const base::PhaseRange phase(base::Phase::kCertificate);
+      KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_), certify::LookTask::kCount));
       KIZAMI_RETURN_IF_ERROR(certify::cancel_unless_lowest(state(), plan_.shape.m * plan_.shape.n, queue_));
     }
     fp64::DeviceCall<T> left = exceptions();
@@ -168,7 +182,8 @@ class Ozaki2Call {
     may_want_gain_ = next.look == device::Look::kBlocksFirst || first_rung_ > num::kEquilibrationCost;
     if (next.note.word != nullptr) learned_ = {next.note, state(), 1};
     if (has_scout(plan_) && !next.look && !has_kept()) {
-      KIZAMI_RETURN_IF_ERROR(certify::begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
+      KIZAMI_RETURN_IF_ERROR(certify::begin_state_and_scout(state(), problem_.alpha, num_planes(0),
+                                                            plan_.shape.m * plan_.shape.n, a_.lines, b_.lines,
                                                             ladder.rungs[0].allowance, queue_));
     } else {
       KIZAMI_RETURN_IF_ERROR(certify::begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
@@ -186,6 +201,68 @@ class Ozaki2Call {
     }
     return gather();
   }
+
+  Status wait_for(CUevent_st* event) const {
+    return base::cuda_status(cudaStreamWaitEvent(queue_, event, 0), "cudaStreamWaitEvent");
+  }
+
+  [[nodiscard]] bool may_begin_by_sides(const NextLook& next) const {
+    if (takes_strassen_) return is_one_strassen_chunk(plan_);
+    return splits_in_one_pass(plan_) && may_sample(next) && problem_.part.is_all() && !has_kept();
+  }
+  /// begin() of a block whose operands come one after the other, and by Strassen's products in parts: what is there is
+  /// split for a sample and a rung that nobody has agreed to yet.
+  Status begin_by_sides(const NextLook& next) {
+    first_rung_ = 0;
+    has_digits_ = false;
+    may_want_gain_ = false;
+    KIZAMI_RETURN_IF_ERROR(
+        certify::begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n, 0, queue_));
+    const bool is_pass = splits_in_one_pass(plan_);
+    if (!is_pass) KIZAMI_RETURN_IF_ERROR(choose_strassen(state(), queue_));
+    const auto is_scouted = [&](Side side) {
+      return is_pass && side != events_.first && has_scout(plan_) && !next.look;
+    };
+    for (const Side side : {events_.first, events_.first == Side::kA ? Side::kB : Side::kA}) {
+      const std::span<CUevent_st* const> ready = side == Side::kA ? events_.a_ready : events_.b_ready;
+      if (!takes_strassen_) {
+        for (CUevent_st* const part : ready) KIZAMI_RETURN_IF_ERROR(wait_for(part));
+        if (is_scouted(side))
+          KIZAMI_RETURN_IF_ERROR(scout_part(side, quadrant_lines(operand(side).lines.num_lines, 0, 1)));
+        KIZAMI_RETURN_IF_ERROR(pass_into_planes({side}, /*leaves_samples=*/false));
+        continue;
+      }
+      const int count = std::max(static_cast<int>(ready.size()), 1);
+      for (int part = 0; part < count; ++part) {
+        if (!ready.empty()) KIZAMI_RETURN_IF_ERROR(wait_for(ready[static_cast<std::size_t>(part)]));
+        const QuadrantLines lines = quadrant_lines(operand(side).lines.num_lines, part, count);
+        if (is_pass) {
+          if (part == 0 && is_scouted(side)) KIZAMI_RETURN_IF_ERROR(scout_part(side, lines));
+          KIZAMI_RETURN_IF_ERROR(side == Side::kA ? pass_into_sums({lines.first, lines.count}, {})
+                                                  : pass_into_sums({}, {lines.first, lines.count}));
+        } else {
+          for (const int half : {0, 1})
+            KIZAMI_RETURN_IF_ERROR(gather_statistics(side, lines.begin[half], lines.end[half] - lines.begin[half]));
+          KIZAMI_RETURN_IF_ERROR(make_sums(side, {lines.first, lines.count}));
+        }
+      }
+    }
+    if (!is_pass || !may_block_) return {};
+    // The scout wants no samples: what was split for them is split again.
+    return takes_strassen_ ? pass_into_planes({Side::kA, Side::kB}, /*leaves_samples=*/true)
+                           : pass_into_planes({events_.first}, /*leaves_samples=*/true);
+  }
+  /// Of all lines of the operand that is there, and of those of the other one that are.
+  Status scout_part(Side side, const QuadrantLines& there) {
+    const auto lines_of = [&](Side x) {
+      const problem::Lines<T>& all = operand(x).lines;
+      return x == side ? all.subset(there.begin[0], there.end[0] - there.begin[0]) : all;
+    };
+    return certify::begin_state_and_scout(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
+                                          lines_of(Side::kA), lines_of(Side::kB), ladder().rungs[0].allowance, queue_,
+                                          /*has_begun=*/true);
+  }
+  [[nodiscard]] Operand<T>& operand(Side side) { return side == Side::kA ? a_ : b_; }
 
   /// Products and all else that writes C. @param rung of the state, if the host knows it; else the lowest
   Status answer(int rung, bool knows_rung) {
@@ -249,37 +326,58 @@ class Ozaki2Call {
   /// the plan says so. Of a prepared one all that is there.
   Status gather() {
     if (a_.kept && b_.kept) return {};
-    const base::PhaseRange phase(base::Phase::kStatistics);
-    const auto digits = [&](Side side) {
-      return stage_.has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
-    };
     if (splits_in_one_pass(plan_)) {
-      if constexpr (kMayTakeStrassen) {
-        if (takes_strassen_) {
-          const auto of = [&](const Operand<T>& x, Side side, std::uint64_t* nonfinite) {
-            return SinglePassOperand<T>{{x.lines, x.buffers, planes_of_sums(side)}, digits(side), nonfinite};
-          };
-          KIZAMI_RETURN_IF_ERROR(device_strassen_pass<T>(of(a_, Side::kA, &state()->nonfinite_rows),
-                                                         of(b_, Side::kB, &state()->nonfinite_cols),
-                                                         strassen_halves(plan_.shape), ladder(), state(), queue_));
-          if (!may_block_) return {};
-        }
+      if (takes_strassen_) {
+        const StrassenHalves halves = strassen_halves(plan_.shape);
+        KIZAMI_RETURN_IF_ERROR(pass_into_sums({0, halves.m}, {0, halves.n}));
+        if (!may_block_) return {};
       }
-      const auto of = [&](const Operand<T>& x, Side side, std::uint64_t* nonfinite) {
-        SinglePassOperand<T> operand{whole_operand(x, side), digits(side), nonfinite};
-        if (x.kept) operand.operand.lines.num_lines = 0;
-        return operand;
-      };
-      return device_single_pass<T>(of(a_, Side::kA, &state()->nonfinite_rows),
-                                   of(b_, Side::kB, &state()->nonfinite_cols), ladder(), first_rung_,
-                                   buffers_.second_look, takes_strassen_, state(), queue_, is_split_once_);
+      return pass_into_planes({Side::kA, Side::kB}, /*leaves_samples=*/takes_strassen_);
     }
-    const auto gather_one = [&](const Operand<T>& x, Side side, std::uint64_t* nonfinite) -> Status {
-      if (x.kept) return {};
-      return certify::device_statistics(x.lines, x.buffers.stats, digits(side), nonfinite, state(), num_sms_, queue_);
+    KIZAMI_RETURN_IF_ERROR(gather_statistics(Side::kA, 0, plan_.shape.m));
+    return gather_statistics(Side::kB, 0, plan_.shape.n);
+  }
+  [[nodiscard]] certify::DeviceDigits early_digits(Side side) const {
+    return stage_.has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
+  }
+  [[nodiscard]] std::uint64_t* nonfinite_lines(Side side) const {
+    return side == Side::kA ? &state()->nonfinite_rows : &state()->nonfinite_cols;
+  }
+  /// Of lines [first, first + count).
+  Status gather_statistics(Side side, std::int64_t first, std::int64_t count) {
+    const base::PhaseRange phase(base::Phase::kStatistics);
+    const Operand<T>& x = operand(side);
+    if (x.kept || count == 0) return {};
+    certify::DeviceDigits digits = early_digits(side);
+    for (std::int8_t** const rows : {&digits.digits, &digits.swapped}) {
+      if (*rows != nullptr) *rows += first * digits.row_stride;
+    }
+    return certify::device_statistics(x.lines.subset(first, count), x.buffers.stats + first, digits,
+                                      nonfinite_lines(side), state(), num_sms_, queue_);
+  }
+  /// Of some lines of both operands.
+  Status pass_into_sums(const LinePairs& a_pairs, const LinePairs& b_pairs) {
+    if constexpr (kMayTakeStrassen) {
+      const base::PhaseRange phase(base::Phase::kStatistics);
+      const auto of = [&](const Operand<T>& x, Side side) {
+        return SinglePassOperand<T>{
+            {x.lines, x.buffers, planes_of_sums(side)}, early_digits(side), nonfinite_lines(side)};
+      };
+      return device_strassen_pass<T>(of(a_, Side::kA), a_pairs, of(b_, Side::kB), b_pairs, strassen_halves(plan_.shape),
+                                     ladder(), state(), queue_);
+    }
+    return {};
+  }
+  /// Of these operands. @param leaves_samples  nothing happens where state->look is kSample
+  Status pass_into_planes(std::initializer_list<Side> sides, bool leaves_samples) {
+    const base::PhaseRange phase(base::Phase::kStatistics);
+    const auto of = [&](const Operand<T>& x, Side side) {
+      SinglePassOperand<T> operand{whole_operand(x, side), early_digits(side), nonfinite_lines(side)};
+      if (x.kept || std::find(sides.begin(), sides.end(), side) == sides.end()) operand.operand.lines.num_lines = 0;
+      return operand;
     };
-    KIZAMI_RETURN_IF_ERROR(gather_one(a_, Side::kA, &state()->nonfinite_rows));
-    return gather_one(b_, Side::kB, &state()->nonfinite_cols);
+    return device_single_pass<T>(of(a_, Side::kA), of(b_, Side::kB), ladder(), first_rung_, buffers_.second_look,
+                                 leaves_samples, state(), queue_, is_split_once_);
   }
 
   /// The rung that the certificate has chosen, and the refusals that only the elements justify.
@@ -434,6 +532,19 @@ class Ozaki2Call {
     return device::writes_c(reconstruct_by_bytes(crt, num_sms_, queue_, is_beside));
   }
 
+  /// Planes of the sums of quadrants of some lines of an operand whose statistics are there.
+  Status make_sums(Side side, const LinePairs& pairs) {
+    if constexpr (kMayTakeStrassen) {
+      const base::PhaseRange phase(base::Phase::kSplit);
+      Operand<T>& x = operand(side);
+      x.summed_line = 0;
+      const StrassenHalves halves = strassen_halves(plan_.shape);
+      const StrassenOperand<T> task{
+          {x.lines, x.buffers, planes_of_sums(side)}, side, side == Side::kA ? halves.m : halves.n, pairs};
+      return device_strassen_residues<T>({&task, 1}, halves.k, ladder(), state(), queue_);
+    }
+    return {};
+  }
   /// Planes of the sums of quadrants of lines [i, i + num_i) of A and [j, j + num_j) of B, unless they are there.
   Status load_sums(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
                    const StrassenHalves& halves) {
@@ -446,7 +557,10 @@ class Ozaki2Call {
         if (operand.summed_line == first) return;
         operand.summed_line = first;
         const DevicePlanes planes = planes_of_sums(side);
-        wanted[count++] = {{operand.lines.subset(first, lines), operand.buffers.from(first), planes}, side, half_lines};
+        wanted[count++] = {{operand.lines.subset(first, lines), operand.buffers.from(first), planes},
+                           side,
+                           half_lines,
+                           {0, half_lines}};
       };
       want(a_, Side::kA, i, num_i, halves.m);
       want(b_, Side::kB, j, num_j, halves.n);
@@ -472,7 +586,15 @@ class Ozaki2Call {
       const base::PhaseRange phase(base::Phase::kReconstruction);
       DeviceReconstruction<T> crt = whole;
       crt.planes = {main.residues, ladder().rungs[0].num_moduli, desc.c_col_stride, desc.c_plane_stride};
-      return device::writes_c(reconstruct_strassen(crt, halves, num_sms_, queue_));
+      const auto count = static_cast<int>(events_.c_done.size());
+      if (count == 0) return device::writes_c(reconstruct_strassen(crt, halves, 0, halves.n, num_sms_, queue_));
+      for (int part = 0; part < count; ++part) {
+        const QuadrantLines columns = quadrant_lines(plan_.shape.n, part, count);
+        KIZAMI_RETURN_IF_ERROR(device::writes_c(
+            reconstruct_strassen(crt, halves, columns.first, columns.first + columns.count, num_sms_, queue_)));
+        KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+            cudaEventRecord(events_.c_done[static_cast<std::size_t>(part)], queue_), "cudaEventRecord"));
+      }
     }
     return {};
   }
@@ -558,6 +680,7 @@ class Ozaki2Call {
   bool may_want_gain_ = false;  ///< as in certify::SecondLook
   bool may_block_ = false;      ///< state()->look may be another than kSample
   bool takes_strassen_ = false;
+  BlockEvents events_;                     ///< what is left of those of speculate()
   const std::int32_t* by_sums_ = nullptr;  ///< device memory; not 0 there: sums of quadrants are multiplied, not planes
   bool has_sums_ = false;                  ///< where planes of the lowest rung would be are those of sums of quadrants
   bool is_split_once_ = false;             ///< B has A's lines and statistics, and
@@ -596,7 +719,7 @@ bool may_speculate(const plan::Plan& plan, T alpha) {
 
 template <class T>
 Status speculate_device_block(const DeviceBlock<T>& block) {
-  return block_call(block).speculate();
+  return block_call(block).speculate(block.events);
 }
 
 template <class T>

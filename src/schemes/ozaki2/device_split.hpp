@@ -84,7 +84,7 @@ struct SinglePassOperand {
 /// Of an operand without lines nothing is made: it is kept.
 /// @param  leaves_samples  whether device_strassen_pass() is there for kSample
 /// @range  lines of at most device::kMaxSinglePassLength elements; norm_limit of first_rung < 2^94; first_rung =
-///         state->first_rung; planes of equal row strides; one operand has lines, of both where blocks are made
+///         state->first_rung; planes of equal row strides; one operand has lines, both in one launch or two where blocks are made
 /// @param  b_is_a  both are the same lines, with one place for planes, digits, statistics, weights and scales, and are
 ///         read once; what else there is of each is made of each. Digits are made as b asks for them.
 /// @queue  one kernel, which ends at once if state->is_scaling_only

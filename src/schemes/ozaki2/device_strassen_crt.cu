@@ -133,7 +133,7 @@ __device__ __forceinline__ void rebuild(const ResiduePlanes& planes, const Devic
 template <int kPieces>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_quadrants(const __grid_constant__ DeviceReconstruction<double> task,
-                          const __grid_constant__ StrassenHalves halves) {
+                          const __grid_constant__ StrassenHalves halves, std::int64_t first_col, std::int64_t end_col) {
   __shared__ __align__(16) double constants[LayoutOf<kPieces>::kSize];
   base::follow_previous_kernel();
   if ((task.state->num_strassen_products == 0) | (task.state->takes_signs != 0)) return;
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
   share_constants<kPieces>(table, constants);
   const std::int64_t i = device::first_row_of_thread();
   if (i >= halves.m) return;
-  for (std::int64_t j = device::first_column_of_thread(); j < halves.n; j += device::column_step()) {
+  for (std::int64_t j = first_col + device::first_column_of_thread(); j < end_col; j += device::column_step()) {
 #pragma unroll 1
     for (int half = 0; half < 2; ++half) {
       const std::int64_t row = i + half * halves.m;
@@ -160,13 +160,14 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
 
 }  // namespace
 
-Status reconstruct_strassen(const DeviceReconstruction<double>& task, const StrassenHalves& halves, int num_sms,
-                            product::Queue queue) {
-  const device::QuadGrid shape = device::quad_grid(halves.m, halves.n, kBlocksPerSm * num_sms);
+Status reconstruct_strassen(const DeviceReconstruction<double>& task, const StrassenHalves& halves, std::int64_t first,
+                            std::int64_t end, int num_sms, product::Queue queue) {
+  if (first >= end) return {};
+  const device::QuadGrid shape = device::quad_grid(halves.m, end - first, kBlocksPerSm * num_sms);
   const bool is_short = task.ladder.rungs[0].num_moduli <= most_piece_moduli(false, 2);
   return base::launch_overlapped("reconstruct_quadrants",
                                  is_short ? reconstruct_quadrants<2> : reconstruct_quadrants<3>, shape.grid,
-                                 shape.block, 0, queue, task, halves);
+                                 shape.block, 0, queue, task, halves, first, end);
 }
 
 }  // namespace kizami::ozaki2

@@ -36,6 +36,7 @@ struct PassOperand {
   std::uint64_t* nonfinite;
   bool is_across;
   std::int64_t half_lines;
+  std::int64_t first_line;  ///< of the first half
 };
 
 template <class T>
@@ -70,8 +71,9 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
   const int cluster = pass.cluster;
   const int rank = static_cast<int>(block % static_cast<std::uint32_t>(cluster));
   const int half = pass.half;
-  const QuadrantPanel<T> at{static_cast<std::int64_t>(block / static_cast<std::uint32_t>(cluster)) * kPairs,
-                            task.half_lines, static_cast<std::int64_t>(rank) * half, pass.half_k, half};
+  const QuadrantPanel<T> at{
+      task.first_line + static_cast<std::int64_t>(block / static_cast<std::uint32_t>(cluster)) * kPairs,
+      task.half_lines, static_cast<std::int64_t>(rank) * half, pass.half_k, half};
   const certify::kernels::LineWarps<T> line_warps(mailbox, cluster, rank);
   const bool is_in_chunks = task.is_across && comes_in_chunks(lines, at);
   if (is_in_chunks) {
@@ -143,11 +145,14 @@ __global__ void choose_strassen_products(device::DeviceState* state) {
 }  // namespace
 
 template <class T>
-Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const StrassenHalves& halves,
-                            const num::Ladder& ladder, const device::DeviceState* state, product::Queue queue) {
+Status device_strassen_pass(const SinglePassOperand<T>& a, const LinePairs& a_pairs, const SinglePassOperand<T>& b,
+                            const LinePairs& b_pairs, const StrassenHalves& halves, const num::Ladder& ladder,
+                            const device::DeviceState* state, product::Queue queue) {
   using P = device::Panel<T>;
-  const auto task_of = [](const SinglePassOperand<T>& x, std::int64_t half_lines) {
-    return PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines), half_lines};
+  if (a_pairs.count + b_pairs.count == 0) return {};
+  const auto task_of = [](const SinglePassOperand<T>& x, std::int64_t half_lines, const LinePairs& pairs) {
+    return PassOperand<T>{x.operand,  x.digits,   x.nonfinite, device::lies_across(x.operand.lines),
+                          half_lines, pairs.first};
   };
   // Elements of a half of k that are read, written as bytes or sampled.
   const std::int64_t sampled =
@@ -159,11 +164,11 @@ Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOpera
   const std::int64_t half = base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{kBlockLength});
   if (half > kMostHalf)
     return {StatusCode::kInternal, "halves of lines of " + std::to_string(span) + " elements do not fit in one pass"};
-  const auto blocks_of = [&](std::int64_t half_lines) {
-    return static_cast<unsigned>(half_lines / QuadrantPanel<T>::kPairs * cluster);
+  const auto blocks_of = [&](const LinePairs& pairs) {
+    return static_cast<unsigned>(pairs.count / QuadrantPanel<T>::kPairs * cluster);
   };
-  Pass<T> pass{{task_of(a, halves.m), task_of(b, halves.n)},
-               blocks_of(halves.m),
+  Pass<T> pass{{task_of(a, halves.m, a_pairs), task_of(b, halves.n, b_pairs)},
+               blocks_of(a_pairs),
                cluster,
                static_cast<std::int32_t>(half),
                halves.k,
@@ -179,7 +184,7 @@ Status device_strassen_pass(const SinglePassOperand<T>& a, const SinglePassOpera
                         "clusters of the split"));
   return base::launch_overlapped_clusters("the split into sums of quadrants",
                                           reinterpret_cast<const void*>(strassen_pass<T>),
-                                          pass.blocks_of_first + blocks_of(halves.n), device::kPanelThreads, cluster,
+                                          pass.blocks_of_first + blocks_of(b_pairs), device::kPanelThreads, cluster,
                                           static_cast<std::size_t>(P::bytes(static_cast<int>(2 * half))), queue, &pass);
 }
 
@@ -188,8 +193,8 @@ Status choose_strassen(device::DeviceState* state, product::Queue queue) {
                                  state);
 }
 
-template Status device_strassen_pass<double>(const SinglePassOperand<double>&, const SinglePassOperand<double>&,
-                                             const StrassenHalves&, const num::Ladder&, const device::DeviceState*,
-                                             product::Queue);
+template Status device_strassen_pass<double>(const SinglePassOperand<double>&, const LinePairs&,
+                                             const SinglePassOperand<double>&, const LinePairs&, const StrassenHalves&,
+                                             const num::Ladder&, const device::DeviceState*, product::Queue);
 
 }  // namespace kizami::ozaki2

@@ -34,6 +34,7 @@ template <class T>
 struct Task {
   DeviceOperand<T> operand;
   std::int64_t half_lines;
+  std::int64_t first_line;  ///< of the first half
   bool is_across;
   bool is_second;            ///< B
   std::uint32_t num_panels;  ///< kNeighbours times the pieces of a line times some
@@ -55,7 +56,7 @@ template <class T>
   const std::uint32_t neighbour = number % kNeighbours<T>;
   const std::uint32_t piece = number / kNeighbours<T> % work.pieces;
   const std::uint32_t group = number / kNeighbours<T> / work.pieces * kNeighbours<T> + neighbour;
-  return {static_cast<std::int64_t>(group) * QuadrantPanel<T>::kPairs, task.half_lines,
+  return {task.first_line + static_cast<std::int64_t>(group) * QuadrantPanel<T>::kPairs, task.half_lines,
           static_cast<std::int64_t>(piece) * work.half, work.half_k, work.half};
 }
 
@@ -121,9 +122,10 @@ Status device_strassen_residues(std::span<const StrassenOperand<T>> operands, st
     Task<T>& task = work.tasks[i];
     task.operand = operand.operand;
     task.half_lines = operand.half_lines;
+    task.first_line = operand.pairs.first;
     task.is_across = device::lies_across(operand.operand.lines);
     task.is_second = operand.side == Side::kB;
-    task.num_panels = static_cast<std::uint32_t>(operand.half_lines / QuadrantPanel<T>::kPairs) * work.pieces;
+    task.num_panels = static_cast<std::uint32_t>(operand.pairs.count / QuadrantPanel<T>::kPairs) * work.pieces;
     panels += task.num_panels;
   }
   if (panels == 0) return {};

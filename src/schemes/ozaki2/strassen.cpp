@@ -41,6 +41,22 @@ StrassenHalves strassen_halves(const problem::Shape& shape) {
   return {half(shape.m, device::kReadRows), half(shape.n, device::kReadRows), half(shape.k, device::kDeviceInnerPad)};
 }
 
+QuadrantLines quadrant_lines(std::int64_t extent, int i, int count) {
+  const std::int64_t half = strassen_halves({Scalar::kF64, extent, extent, 1}).m;
+  const auto begin = [&](std::int64_t part) {
+    return part == count ? half : half / device::kReadRows * part / count * device::kReadRows;
+  };
+  QuadrantLines lines;
+  lines.first = begin(i);
+  lines.count = begin(i + 1) - lines.first;
+  for (const int x : {0, 1}) {
+    lines.begin[x] = std::min(lines.first + x * half, extent);
+    lines.end[x] = std::min(lines.first + lines.count + x * half, extent);
+  }
+  lines.end[0] = std::min(lines.end[0], half);
+  return lines;
+}
+
 product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli) {
   const StrassenHalves halves = strassen_halves(shape_of_chunk(plan));
   product::ProductDesc desc = device_main_product(plan, {halves.m, halves.n, halves.k}, num_moduli);
@@ -58,6 +74,11 @@ bool may_take_strassen(const plan::Plan& plan) {
   if (integer_bits(rung) > kMostIntegerBits || rung.num_moduli > most_piece_moduli(false, kMostStrassenPieces))
     return false;
   return offered_seconds(plan, strassen_product(plan, rung.num_moduli)) >= 0.0;
+}
+
+bool is_one_strassen_chunk(const plan::Plan& plan) {
+  const Ozaki2Stage& stage = ozaki2_of(plan);
+  return stage.takes_strassen && stage.chunk.mc >= plan.shape.m && stage.chunk.nc >= plan.shape.n;
 }
 
 double strassen_gain_seconds(const plan::Plan& plan) {

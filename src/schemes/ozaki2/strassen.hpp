@@ -43,6 +43,18 @@ struct StrassenHalves {
 };
 [[nodiscard]] StrassenHalves strassen_halves(const problem::Shape& shape);
 
+/// Lines of both halves that belong together, as what is split or made for itself: [begin[0], end[0]) and [begin[1], end[1])
+/// of an operand, or columns of C; the second may be empty.
+struct QuadrantLines {
+  std::int64_t begin[2] = {};
+  std::int64_t end[2] = {};
+  // Of the first half, padding too.
+  std::int64_t first = 0;  ///< a multiple of device::kReadRows
+  std::int64_t count = 0;  ///< likewise
+};
+/// Part i of `count` of all lines. @range 0 <= i < count
+[[nodiscard]] QuadrantLines quadrant_lines(std::int64_t extent, int i, int count);
+
 /// The products of quadrants of a chunk with so many moduli: planes 7 l .. 7 l + 6 of modulus l.
 [[nodiscard]] product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli);
 
@@ -53,6 +65,10 @@ inline constexpr int kMostStrassenPieces = 3;
 /// modulus, and integers whose sums the split and the CRT hold. Of lines that are not split in one pass, for they are too
 /// long or C is cut into chunks, statistics come first, and quadrants are those of each chunk.
 [[nodiscard]] bool may_take_strassen(const plan::Plan& plan);
+
+/// Whether a plan takes it with all of C in one chunk: operands may then be split one after the other, before anybody knows
+/// the rung, and C is made in parts (device_block.hpp).
+[[nodiscard]] bool is_one_strassen_chunk(const plan::Plan& plan);
 
 /// Seconds that it saves at the lowest rung, by the model of device_seconds.hpp, with what lines take that several chunks
 /// split again; negative where it is slower.
