@@ -112,8 +112,15 @@ class ArrayLibrary:
             self.copy(buffer, initial)
         return buffer
 
+    def zeros(self, shape: Sequence[int], dtype: str, like: Any) -> Any:
+        """A buffer of zeros."""
+        return self.namespace.zeros(tuple(shape), dtype=getattr(self.namespace, dtype), device=like.device)
+
     def copy(self, target: Any, source: Any) -> None:
         target[...] = source
+
+    def wait(self, device: Device) -> None:
+        """Until the device has done what the library enqueued on a stream that the default stream does not wait for."""
 
     # ---- axes, for contractions of several axes ----
 
@@ -172,6 +179,9 @@ class NumPy(ArrayLibrary):
             np.copyto(buffer, initial)
         return buffer
 
+    def zeros(self, shape: Sequence[int], dtype: str, like: Any) -> Any:
+        return np.zeros(shape, dtype)
+
     def permuted(self, x: Any, axes: Sequence[int]) -> Any:
         return np.transpose(x, axes)
 
@@ -208,6 +218,10 @@ class Torch(ArrayLibrary):
     def dlpack_stream(self) -> int:
         return -1  # the stream in use: nothing to wait for
 
+    def wait(self, device: Device) -> None:
+        if device != "cpu":
+            self.namespace.cuda.current_stream(device).synchronize()
+
     def cast(self, x: Any, dtype: str) -> Any:
         return x.to(getattr(self.namespace, dtype))
 
@@ -239,12 +253,20 @@ class CuPy(ArrayLibrary):
     def dlpack_stream(self) -> int:
         return -1
 
+    def wait(self, device: Device) -> None:
+        if device != "cpu":
+            self.namespace.cuda.get_current_stream(device).synchronize()
+
     def cast(self, x: Any, dtype: str) -> Any:
         return x.astype(dtype)
 
     def allocate(self, shape: Sequence[int], dtype: str, like: Any, initial: Any | None) -> Any:
         with like.device:
             return self.namespace.empty(shape, dtype) if initial is None else self.namespace.array(initial, dtype=dtype, order="C")
+
+    def zeros(self, shape: Sequence[int], dtype: str, like: Any) -> Any:
+        with like.device:
+            return self.namespace.zeros(shape, dtype)
 
     def permuted(self, x: Any, axes: Sequence[int]) -> Any:
         return x.transpose(axes)
@@ -277,6 +299,11 @@ class Jax(ArrayLibrary):
             return NumPy().allocate(shape, dtype, None, None if initial is None else np.asarray(initial))
         return _device_buffer(shape, dtype, device, None if initial is None else self.export(initial, "c", device))
 
+    def zeros(self, shape: Sequence[int], dtype: str, like: Any) -> Any:
+        if self.device(like, "a") == "cpu":
+            return np.zeros(shape, dtype)
+        return self.allocate(shape, dtype, like, super().zeros(shape, dtype, like))
+
     def publish(self, buffer: Any, device: Device) -> Any:
         return self.namespace.asarray(buffer) if device == "cpu" else self.namespace.from_dlpack(buffer)
 
@@ -304,6 +331,11 @@ class DLPackOnly(ArrayLibrary):
         if device == "cpu":
             return NumPy().allocate(shape, dtype, None, None if initial is None else np.from_dlpack(initial))
         return _device_buffer(shape, dtype, device, None if initial is None else self.export(initial, "c", device))
+
+    def zeros(self, shape: Sequence[int], dtype: str, like: Any) -> Any:
+        if self.device(like, "a") == "cpu":
+            return np.zeros(shape, dtype)
+        raise InvalidArgumentError("out is None, must be given: a is on a device and has __dlpack__ alone, of which no zeros can be made")
 
     def permuted(self, x: Any, axes: Sequence[int]) -> Any:
         raise DTypeError("an object with __dlpack__ alone has axes that cannot be rearranged, must be an array of a library")

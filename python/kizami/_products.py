@@ -155,13 +155,20 @@ def _factor(x: Any, name: str, dtype: str) -> complex:
 
 
 class _Target:
-    """The memory that the product is written to: `out` itself where that is possible, else memory of its own."""
+    """The memory that the product is written to: `out` itself where that is possible, else memory of its own, which begins
+    with the elements of `c`. Of a part of the product (`is_part`) it always has elements: without `c` zeros."""
 
-    def __init__(self, leader: _Operand, operands: Sequence[_Operand], c: Any | None, out: Any | None, shape: tuple[int, ...]) -> None:
+    def __init__(self, leader: _Operand, operands: Sequence[_Operand], c: Any | None, out: Any | None, shape: tuple[int, ...],
+                 is_part: bool = False) -> None:
         self.library, self.device, self.out = leader.library, leader.device, out
         self.is_direct = out is not None and self.library.is_writable_in_place(out) and (c is None or c is out) and not any(
             _core.may_overlap(self._exported(out), x.exported()) for x in operands if x.array is not None)
-        self.buffer = out if self.is_direct else self.library.allocate(shape, leader.dtype, leader.array, c)
+        if self.is_direct:
+            self.buffer = out
+        elif c is None and is_part:
+            self.buffer = self.library.zeros(shape, leader.dtype, leader.array)
+        else:
+            self.buffer = self.library.allocate(shape, leader.dtype, leader.array, c)
 
     def exported(self) -> Any:
         return self._exported(self.buffer)
