@@ -3,10 +3,14 @@
 
 #include <string>
 
+#include "base/balanced_launch.hpp"
+
 namespace kizami::base {
 
-Status enqueue_overlapped(const char* what, const void* kernel, dim3 grid, dim3 block, int cluster,
-                          std::size_t shared_bytes, cudaStream_t queue, void** arguments) {
+namespace {
+
+Status enqueue(const char* what, const void* kernel, dim3 grid, dim3 block, int cluster,
+               cudaClusterSchedulingPolicy policy, std::size_t shared_bytes, cudaStream_t queue, void** arguments) {
   DeviceLimits limits;
   KIZAMI_RETURN_IF_ERROR(find_device_limits(limits));
   KIZAMI_RETURN_IF_ERROR(check_shared_bytes(what, kernel, shared_bytes, limits));
@@ -15,7 +19,7 @@ Status enqueue_overlapped(const char* what, const void* kernel, dim3 grid, dim3 
                                        " blocks, of which the device has at most " +
                                        std::to_string(limits.most_cluster())};
   }
-  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchAttribute attributes[3] = {};
   unsigned count = 0;
   if (limits.has_early_launch()) {
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -24,6 +28,10 @@ Status enqueue_overlapped(const char* what, const void* kernel, dim3 grid, dim3 
   if (cluster > 0 && limits.has_clusters()) {
     attributes[count].id = cudaLaunchAttributeClusterDimension;
     attributes[count++].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+    if (policy != cudaClusterSchedulingPolicyDefault) {
+      attributes[count].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
+      attributes[count++].val.clusterSchedulingPolicyPreference = policy;
+    }
   }
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
@@ -33,6 +41,20 @@ Status enqueue_overlapped(const char* what, const void* kernel, dim3 grid, dim3 
   config.attrs = attributes;
   config.numAttrs = count;
   return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), what);
+}
+
+}  // namespace
+
+Status enqueue_overlapped(const char* what, const void* kernel, dim3 grid, dim3 block, int cluster,
+                          std::size_t shared_bytes, cudaStream_t queue, void** arguments) {
+  return enqueue(what, kernel, grid, block, cluster, cudaClusterSchedulingPolicyDefault, shared_bytes, queue,
+                 arguments);
+}
+
+Status launch_balanced_clusters(const char* what, const void* kernel, unsigned blocks, unsigned threads, int cluster,
+                                std::size_t shared_bytes, cudaStream_t queue, void* parameter) {
+  return enqueue(what, kernel, dim3(blocks), dim3(threads), cluster, cudaClusterSchedulingPolicyLoadBalancing,
+                 shared_bytes, queue, &parameter);
 }
 
 }  // namespace kizami::base

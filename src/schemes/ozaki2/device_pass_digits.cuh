@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "certify/device_line_stats.cuh"
 #include "certify/device_statistics.hpp"
@@ -40,22 +41,46 @@ template <class T, class ForPairs>
   return sums;
 }
 
-/// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
-template <class T, int kWords, class Make>
-__device__ void convert_block(unsigned char* block, unsigned char* rest, const Make& make) {
+/// Blocks of a line's piece in shared memory, `step` apart, become their fragments, each lane's next to those of its neighbours;
+/// kBlocks at a time, so that a lane waits less often for what it loads and converts. Every other four of lanes take the halves
+/// of a block in the opposite order, so that lanes that load together meet different banks.
+/// @param make(h, elements)  of elements of the block that begins at h
+template <class T, int kWords, int kBlocks, class Make>
+__device__ __forceinline__ void convert_blocks(unsigned char* piece, unsigned char* rest, int begin, int end, int step,
+                                               const Make& make) {
   using F = Fragment<T, kWords>;
   static_assert(F::kInPlace * F::kProductBytes == 64 * static_cast<int>(sizeof(T)));
-  F fragments[2];
+  const int swap = static_cast<int>(threadIdx.x) / 4 % 2;
+#pragma unroll 1
+  for (int first = begin; first < end; first += kBlocks * step) {
+    // The last one twice if one is left over.
+    const auto block = [&](int b) { return first + b * step < end ? first + b * step : first; };
+    F fragments[kBlocks][2];
+    device::Element<T> elements[kBlocks][2][2];
 #pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    device::Element<T> elements[2];
-    device::read_pair<T>(block, pair_of_lane(i), elements);
-    fragments[i] = make(elements);
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        device::read_pair<T>(piece + block(b) * static_cast<int>(sizeof(T)), pair_of_lane(i ^ swap), elements[b][i]);
+    }
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) fragments[b][i] = make(block(b), elements[b][i]);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        fragments[b][i].store(piece + (block(b) + 64 * (i ^ swap)) * static_cast<int>(sizeof(T)),
+                              rest + (block(b) / 64 + (i ^ swap)) * F::kRestBytes);
+    }
   }
-  __syncwarp();
-#pragma unroll
-  for (int i = 0; i < 2; ++i) fragments[i].store(block + i * 64 * sizeof(T), rest + i * F::kRestBytes);
 }
+/// Of elements that take one product each; as many as registers allow.
+template <class T>
+inline constexpr int kBlocksAtOnce = sizeof(T) == 16 ? 1 : 2;
 
 /// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
 /// @param is_live false: zeros
@@ -70,15 +95,26 @@ __device__ void write_digits(const unsigned char* piece, int length, std::int64_
   const std::int64_t at = line * digits.row_stride + first_sample * kTerms;
   std::int8_t* const out = digits.digits + at;
   std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
-#pragma unroll 2
-  for (int s = 32 * part + static_cast<int>(threadIdx.x) % 32; s < count; s += 32 * device::Panel<T>::kWarpsPerLine) {
-    const device::Element<T> e = device::load_element(reinterpret_cast<const T*>(piece) + s * stride);
+  const auto write = [&]<int kUnrolled>(std::integral_constant<int, kUnrolled>, const auto& digit_of) {
+    constexpr int kStep = 32 * device::Panel<T>::kWarpsPerLine;
+    int s = 32 * part + static_cast<int>(threadIdx.x) % 32;
+    const T* from = reinterpret_cast<const T*>(piece) + s * stride;
+#pragma unroll kUnrolled
+    for (; s < count; s += kStep) {
+      const device::Element<T> e = device::load_element(from);
+      from += kStep * stride;
 #pragma unroll
-    for (int t = 0; t < kTerms; ++t) {
-      const auto digit = static_cast<std::int8_t>(is_live ? device::digit_of(e.term[t], units) : 0);
-      out[s * kTerms + t] = digit;
-      if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
+      for (int t = 0; t < kTerms; ++t) {
+        const auto digit = static_cast<std::int8_t>(digit_of(e.term[t]));
+        out[s * kTerms + t] = digit;
+        if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
+      }
     }
+  };
+  if (is_live && units.is_plain) {
+    write(std::integral_constant<int, 4>{}, [&](double x) { return device::plain_digit(x, units); });
+  } else {
+    write(std::integral_constant<int, 1>{}, [&](double x) { return is_live ? device::digit_of(x, units) : 0u; });
   }
 }
 

@@ -171,14 +171,20 @@ __device__ __forceinline__ void convert_line(unsigned char* piece, int half, int
                                              bool is_conjugated, const LineScaling& scaling) {
   using F = Fragment<T, kQuadrantWords>;
   static_assert(F::kRestBytes == 0, "sums of quadrants are made from fragments in the place of elements");
-  for (int h = kBlockLength * part; h < 2 * half; h += kBlockLength * device::Panel<T>::kWarpsPerLine) {
-    const bool is_negated = is_second && h < half;
-    convert_block<T, kQuadrantWords>(piece + h * static_cast<int>(sizeof(T)), nullptr,
-                                     [&](const device::Element<T>(&elements)[2]) {
-                                       F fragment(elements, is_conjugated, scaling, nullptr);
-                                       if (is_negated) negate(fragment);
-                                       return fragment;
-                                     });
+  constexpr int kStep = kBlockLength * device::Panel<T>::kWarpsPerLine;
+  const auto is_negated = [&](int h) { return is_second && h < half; };
+  if (scaling.unit != 0.0) {  // integers are odd functions of a number
+    convert_blocks<T, kQuadrantWords, kBlocksAtOnce<T>>(
+        piece, nullptr, kBlockLength * part, 2 * half, kStep, [&](int h, const device::Element<T>(&elements)[2]) {
+          return F(elements, is_conjugated, is_negated(h) ? -scaling.unit : scaling.unit);
+        });
+  } else {
+    convert_blocks<T, kQuadrantWords, 1>(piece, nullptr, kBlockLength * part, 2 * half, kStep,
+                                         [&](int h, const device::Element<T>(&elements)[2]) {
+                                           F fragment(elements, is_conjugated, scaling, nullptr);
+                                           if (is_negated(h)) negate(fragment);
+                                           return fragment;
+                                         });
   }
 }
 

@@ -229,16 +229,18 @@ struct Fragment {
   uint4 a[kProducts] = {};
 
   Fragment() = default;
+  /// Of elements times a power of two: one product a term; one that underflows is rounded to zero either way.
+  __device__ Fragment(const device::Element<T> (&elements)[2], bool is_conjugated, double unit) requires(kWords <= 3) {
+    for_terms([&](int e, int t) {
+      return Integer<kWords>(__dmul_rn(elements[e].term[t], t == 1 && is_conjugated ? -unit : unit));
+    });
+  }
   /// @param inner_shift of the two elements, or null
   __device__ Fragment(const device::Element<T> (&elements)[2], bool is_conjugated, const LineScaling& scaling,
                       const std::int32_t* inner_shift) {
     if constexpr (kWords <= 3) {
       if (inner_shift == nullptr && scaling.unit != 0.0) {
-        // One product a term; one that underflows is rounded to zero either way.
-        for_terms([&](int e, int t) {
-          return Integer<kWords>(
-              __dmul_rn(elements[e].term[t], t == 1 && is_conjugated ? -scaling.unit : scaling.unit));
-        });
+        *this = Fragment(elements, is_conjugated, scaling.unit);
         return;
       }
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/balanced_launch.hpp"
 #include "base/cluster_sm90.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
@@ -157,8 +158,14 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
     using F = Fragment<T, kWords>;
     unsigned char* const rest = panel + P::bytes(length) + warp / P::kWarpsPerLine * (length / 64) * F::kRestBytes;
     __syncwarp();
-    for (int h = begin; h < end; h += kStep)
-      convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), rest + h / 64 * F::kRestBytes, fragment_of);
+    if (scaling.unit != 0.0) {
+      convert_blocks<T, kWords, kBlocksAtOnce<T>>(
+          piece, rest, begin, end, kStep,
+          [&](int, const device::Element<T>(&elements)[2]) { return F(elements, lines.is_conjugated, scaling.unit); });
+    } else {
+      convert_blocks<T, kWords, 1>(piece, rest, begin, end, kStep,
+                                   [&](int, const device::Element<T>(&elements)[2]) { return fragment_of(elements); });
+    }
     constexpr bool kHasFours = kPassBlocksPerSm<T, kWords> < 3;
     write_line<T, kWords, kHasFours>(
         [&](int h, int i) {
@@ -233,9 +240,9 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
       KIZAMI_RETURN_IF_ERROR(base::cuda_status(
           cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
     }
-    return base::launch_overlapped_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
-                                            pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b)), device::kPanelThreads,
-                                            cluster, static_cast<std::size_t>(shared_bytes(length)), queue, &pass);
+    return base::launch_balanced_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
+                                          pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b)), device::kPanelThreads,
+                                          cluster, static_cast<std::size_t>(shared_bytes(length)), queue, &pass);
   };
   const auto start_of = [&]<int kWords>(std::integral_constant<int, kWords>) {
     return start(kernels::single_pass<T, kWords>,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/balanced_launch.hpp"
 #include "base/cluster_sm90.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
@@ -182,10 +183,10 @@ Status device_strassen_pass(const SinglePassOperand<T>& a, const LinePairs& a_pa
   KIZAMI_RETURN_IF_ERROR(
       base::cuda_status(cudaFuncSetAttribute(strassen_pass<T>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
                         "clusters of the split"));
-  return base::launch_overlapped_clusters("the split into sums of quadrants",
-                                          reinterpret_cast<const void*>(strassen_pass<T>),
-                                          pass.blocks_of_first + blocks_of(b_pairs), device::kPanelThreads, cluster,
-                                          static_cast<std::size_t>(P::bytes(static_cast<int>(2 * half))), queue, &pass);
+  return base::launch_balanced_clusters("the split into sums of quadrants",
+                                        reinterpret_cast<const void*>(strassen_pass<T>),
+                                        pass.blocks_of_first + blocks_of(b_pairs), device::kPanelThreads, cluster,
+                                        static_cast<std::size_t>(P::bytes(static_cast<int>(2 * half))), queue, &pass);
 }
 
 Status choose_strassen(device::DeviceState* state, product::Queue queue) {
