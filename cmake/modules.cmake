@@ -44,7 +44,8 @@ function(kizami_module)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>
                                                $<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized>)
     endif()
-    # Under sanitizers all code counts as such but numerics, and loops over elements, which keep the optimizer.
+    # Whole modules that walk plans (cmake/precompile.cmake); elsewhere their host code that decides and launches, by its names. Under sanitizers all
+    # modules count as such but numerics, and files of loops over elements keep the optimizer.
     if(arg_NAME MATCHES "^(exec|multi|api)$" OR
        (KIZAMI_SANITIZE AND NOT arg_NAME MATCHES "^(base|num|fp64|certify|tile_kernels|engine_.*)$") OR
        (arg_NAME MATCHES "^(plan|model|wishes|engine_cublas|engine_cublaslt|engine_hopper|engine_mma)$" AND NOT KIZAMI_SANITIZE))
