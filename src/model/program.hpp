@@ -28,9 +28,10 @@ struct ProductModel {
   double uncovered_cycles = 0;  ///< of a tile: its start and its store
   bool cuts_k = false;          ///< into 2, 4, 8 ... parts, where tiles are fewer than multiprocessors
   bool reads_through_l2 =
-      false;                ///< no multiprocessor has lines of another: what all read at once is below the rate of L2
-  double result_bytes = 0;  ///< of an element of a result, stored when its tile is done
-  double fp32_share = 1;    ///< of the share, outside of tensor cores
+      false;                  ///< no multiprocessor has lines of another: what all read at once is below the rate of L2
+  double result_bytes = 0;    ///< of an element of a result, stored when its tile is done
+  double fp32_share = 1;      ///< of the share, outside of tensor cores
+  double triangle_share = 1;  ///< likewise, of the kernel that walks one triangle in squares of tiles
   // The limit of power: beyond `cool_seconds` the rate falls by `slope` of itself for each factor e, to `least`.
   double cool_seconds = 1;
   double slope = 0;
@@ -119,6 +120,10 @@ struct Products {
   double num_calls = 1;    ///< of as much, one behind another: what power leaves is of all
   double element_bytes = 1;
   bool is_added = false;  ///< to sums in memory, which are read
+  /// Of one triangle, m = n: tiles that have an element of it, in squares as wide as the longer side of a tile.
+  bool is_triangle = false;
+
+  [[nodiscard]] double operations() const { return (is_triangle ? 1 : 2) * m * n * k * num_products; }
 };
 /// The share of the rate that they reach. @param is_sustained  minutes into a run, at the limit of power
 [[nodiscard]] double share_reached(const ProductModel& model, const Products& products, const Rates& rates,
