@@ -207,7 +207,7 @@ Status plan_blocks(Share& share, const MultiPlan& plan, const Policy& policy, co
   return {};
 }
 
-/// Rows of the triangles that a share is cut into at least where memory is short.
+/// Lines along the longer side of the blocks that a share is cut into at least where memory is short.
 constexpr std::int64_t kLeastTriangle = 128;
 
 /// Blocks of this orientation, of those of the lower triangle.
@@ -355,7 +355,9 @@ Result<MultiPlan> make_triangle(const problem::Shape& shape, const problem::Part
       continue;
     }
     const bool was_one_block = plan.num_blocks() == 1;
-    const bool is_small = share.blocks.empty() || share.blocks[0].rows < 2 * kLeastTriangle;
+    const bool is_small = std::all_of(share.blocks.begin(), share.blocks.end(), [](const Rect& block) {
+      return std::max(block.rows, block.cols) < 2 * kLeastTriangle;
+    });
     if (is_small || !may_fit_in_less(status, share, plan, policy, plan_on) || !halve_all(cut[i])) return status;
     if (was_one_block) i = 0;
   }
