@@ -227,8 +227,11 @@ class Parts {
           ++done_.num_solved;
           return CUBLAS_STATUS_SUCCESS;
         }
-        if (status.code() != StatusCode::kOutOfMemory && !is_in_broken_capture(context_.stream))
-          return device_failed(call_, status, false);
+        if (status.code() != StatusCode::kOutOfMemory && !is_in_broken_capture(context_.stream)) {
+          // One launch, and it is not enqueued: the block is as it was.
+          const cublasStatus_t failed = device_failed(call_, status, true);
+          if (failed != CUBLAS_STATUS_SUCCESS) return failed;
+        }
       }
     }
     return native_block(x);

@@ -84,6 +84,7 @@ struct SolvedBlocks {
   std::int64_t largest = 0;  ///< order
   bool computes = true;      ///< false: addresses are no memory
   Status status;             ///< what a block comes to
+  int good = 0;              ///< so many solve before it
 };
 SolvedBlocks& solved_blocks();
 

@@ -382,7 +382,7 @@ TEST_F(Level3, SolutionsAreTakenForTheirBlocksAlone) {
   planner() = {};
 }
 
-TEST_F(Level3, ABlockThatCudaRefusesIsNativeOrTurnsKizamiOff) {
+TEST_F(Level3, ABlockThatCudaRefusesIsNative) {
   compute_on_both_sides<double>();
   solved_blocks().status = {StatusCode::kOutOfMemory, "no memory for a kernel"};
   Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
@@ -390,10 +390,33 @@ TEST_F(Level3, ABlockThatCudaRefusesIsNativeOrTurnsKizamiOff) {
   EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(problem.c(), expected);
   EXPECT_GE(native.size(), 4U);
-  solved_blocks().status = {StatusCode::kInternal, "the test says so"};
+}
+
+/// A launch that is refused has written nothing, whether it is that of the first block or of a later one: cuBLAS has what
+/// is left of the call, and all later ones.
+TEST_F(Level3, ABlockThatCannotBeLaunchedTurnsKizamiOffAndIsNative) {
+  for (const int good : {0, 1, 3}) {
+    dropin::cublas::forget_device_failure();
+    compute_on_both_sides<double>();
+    solved_blocks().count = 0;
+    solved_blocks().good = good;
+    solved_blocks().status = {StatusCode::kInternal, "the test says so"};
+    Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
+    const std::vector<double> expected = problem.expected();
+    EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_SUCCESS) << good;
+    EXPECT_EQ(problem.c(), expected) << good;
+    EXPECT_EQ(solved_blocks().count, good);
+    EXPECT_EQ(kizami.size(), static_cast<std::size_t>(good));  // a product behind each block
+    EXPECT_GE(native.size(), 4U - static_cast<std::size_t>(good)) << good;
+    EXPECT_NE(logged.find("the test says so"), std::string::npos) << logged;
+    expect_forwarded([&] { return call_cublas(problem.arguments()); });
+  }
+  dropin::cublas::forget_device_failure();
+  runtime().works = false;
+  solved_blocks().count = solved_blocks().good = 0;
+  Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
   EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_EXECUTION_FAILED);
   EXPECT_TRUE(native.empty());
-  expect_forwarded([&] { return call_cublas(problem.arguments()); });
 }
 
 TEST_F(Level3, ProductsThatKizamiRefusesAreNative) {
