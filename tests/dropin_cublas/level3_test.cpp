@@ -468,6 +468,36 @@ TEST_F(Level3, OfThePlannerOnlyWhatIsPredictedToGain) {
   planner() = {};
 }
 
+/// What a thread is told while the device has no memory for what Kizami keeps there is not what it remembers.
+TEST_F(Level3, NoAnswerWithoutMemoryIsRemembered) {
+  const double one = 1;
+  const auto* a = address<const double>(0xA000);
+  const auto* b = address<const double>(0xB000);
+  auto* c = address<double>(0xC000);
+  const auto rank_k = [&] {
+    return cublasDsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, 2000, 2000, &one, a, 2000, &one, c,
+                             2000);
+  };
+  planner().seconds_of = card_of(1.3e12);
+  std::size_t without_memory = 0;
+  const cublasStatus_t status = call([&] {
+    // The plan of the largest product is remembered, those of the others are not there.
+    static_cast<void>(cublasDgemm_v2_64(handle.get(), CUBLAS_OP_N, CUBLAS_OP_T, 1000, 1000, 2000, &one, a, 2000, b,
+                                        2000, &one, c, 2000));
+    kizami.clear();
+    planner().status = {StatusCode::kOutOfMemory, "the test says so"};
+    static_cast<void>(rank_k());
+    without_memory = native.size();
+    planner().status = {};
+    return rank_k();
+  });
+  EXPECT_EQ(status, CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(without_memory, 1U);  // the call as it came
+  EXPECT_EQ(kizami.size(), 7U);
+  EXPECT_EQ(native.size() - without_memory, 8U);
+  planner() = {};
+}
+
 TEST_F(Level3, LeftAsAWhole) {
   Problem<Complex> problem("herk", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
   Arguments<Complex>& x = problem.arguments();
