@@ -316,9 +316,13 @@ const char* why_whole_is_native(const Call& call, const Context& context, const 
   if (product.m == 0 || product.n == 0 || product.k == 0) return kOneBlock;
   const char* const reason = chosen(settings, product).why_native;
   if (policy_of(settings).scheme != Scheme::kAuto) return reason;
-  // The blocks alone may be worth it, but not instead of what is refused.
-  const bool is_worth_solving = is_solved(call) && blocked(call).width >= kLeastWidthSolved;
-  if (reason != nullptr && (reason != kByPlan || !is_worth_solving)) return reason;
+  // The blocks alone may be worth it, or one product of the triangle, whose tiles are more than those of a product beside
+  // the diagonal; but not instead of what is refused.
+  if (reason != nullptr) {
+    if (reason != kByPlan) return reason;
+    const bool is_worth_solving = is_solved(call) && blocked(call).width >= kLeastWidthSolved;
+    if (!is_worth_solving) return level3_choice_of(call, settings).is_triangle ? nullptr : kByPlan;
+  }
   // At an accuracy that cuBLAS does not guarantee of a product, time is not what decides.
   const bool is_bits = settings.policy.accuracy.kind == Accuracy::Kind::kBits;
   if (is_bits && reason == nullptr && native_alternative(settings, product) == 0) return nullptr;

@@ -468,6 +468,28 @@ TEST_F(Level3, OfThePlannerOnlyWhatIsPredictedToGain) {
   planner() = {};
 }
 
+/// One product of the triangle has twice the tiles of the largest product beside the diagonal.
+TEST_F(Level3, ATriangleIsAskedForWhereItsLargestProductIsNative) {
+  const auto rank_k = [&](std::int64_t n) {
+    return [=, this] {
+      const double one = 1;
+      return cublasDsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, n, &one,
+                               address<const double>(0xA000), n, &one, address<double>(0xC000), n);
+    };
+  };
+  const auto operations = [](double m, double n, double k) { return 2 * m * n * k; };
+  planner().seconds_of = card_of(54e12);
+  planner().native_operations = operations(1500, 1500, 3000) + 1;
+  takes_triangles() = true;
+  expect_emulated_beside_blocks(rank_k(3000), 1, 0);
+  EXPECT_TRUE(kizami.empty() || kizami[0].triangle);
+  expect_forwarded(rank_k(700));  // not predicted to gain
+  planner().native_operations = operations(3100, 3100, 3100) + 1;
+  expect_forwarded(rank_k(3100));  // nor is all of C Kizami's
+  takes_triangles() = false;
+  planner() = {};
+}
+
 /// What a thread is told while the device has no memory for what Kizami keeps there is not what it remembers.
 TEST_F(Level3, NoAnswerWithoutMemoryIsRemembered) {
   const double one = 1;
