@@ -37,7 +37,7 @@ bool is_solved(const Call& call) { return call.routine == Routine::kTrsm && !is_
 
 /// Who answers a call of default settings, remembered: what it is asked for decides, as in Choice.
 struct KeptChoice {
-  const Settings* settings;  ///< null: not all products were known, and another call asks again
+  const Settings* settings;  ///< null: there was no memory to know all products, and another call asks again
   int device;
   BlockedCall call;
   Level3Choice choice;
@@ -51,11 +51,7 @@ class PredictedProducts {
     const Choice& choice = chosen_for(of(m, n, k));
     return choice.why_native == nullptr ? choice.seconds : native(m, n, k);
   }
-  double native(std::int64_t m, std::int64_t n, std::int64_t k) {
-    const double seconds = predicted_native(of(m, n, k));
-    are_known_ = are_known_ && seconds > 0;
-    return seconds;
-  }
+  double native(std::int64_t m, std::int64_t n, std::int64_t k) { return predicted_native(of(m, n, k)); }
   const Choice& chosen_for(const Call& product) {
     const Choice& choice = chosen(settings_, product);
     are_known_ = are_known_ && choice.settings != nullptr;
