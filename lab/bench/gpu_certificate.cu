@@ -57,13 +57,13 @@ const std::vector<std::string> kLookNames = {"sample", "blocks", "blocks_first"}
 
 /// By what the mangled name of a kernel has, first things first; other kernels are products.
 constexpr std::pair<const char*, Phase> kPhaseOfKernels[] = {
-    {"10begin_call", kBegin},      {"15begin_and_scout", kBegin}, {"11weigh_lines", kBegin},
-    {"6kizami4exec", kBegin},      {"6kizami6native", kBegin},    {"14count_failures", kSample},
-    {"12block_digits", kDigits},   {"11block_rungs", kRungs},     {"18second_look_kernel", kSecondLook},
+    {"10begin_call", kBegin},        {"15begin_and_scout", kBegin}, {"11weigh_lines", kBegin},
+    {"6kizami4exec", kBegin},        {"6kizami6native", kBegin},    {"14count_failures", kSample},
+    {"12block_digits", kDigits},     {"11block_rungs", kRungs},     {"18second_look_kernel", kSecondLook},
     {"6kizami7certify", kSplit},  // statistics
-    {"14split_residues", kPlanes}, {"11single_pass", kSplit},     {"17find_line_factors", kSplit},
-    {"6kizami6ozaki2", kCrt},      {"10sum_slices", kCrt},        {"6kizami6ozaki1", kSplit},
-    {"6kizami2ec", kSplit},        {"6kizami4fp64", kRepairs},
+    {"14split_residues", kPlanes},   {"11single_pass", kSplit},     {"26single_pass_of_whole_lines", kSplit},
+    {"17find_line_factors", kSplit}, {"6kizami6ozaki2", kCrt},      {"10sum_slices", kCrt},
+    {"6kizami6ozaki1", kSplit},      {"6kizami2ec", kSplit},        {"6kizami4fp64", kRepairs},
 };
 
 [[nodiscard]] Phase phase_of(const std::string& kernel) {
