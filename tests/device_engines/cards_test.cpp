@@ -115,17 +115,21 @@ TEST(Cards, OnePassOfWholeLinesIsOneOfClustersButForScoutsAndQuadrants) {
   }
 }
 
-/// Three words of FP64 numbers take more than the 99 KB that a block of some cards has.
-TEST(Cards, OnePassTakesThreeWordsWhereABlockHasRoom) {
+/// Integers of three words of FP64 numbers take more than the 99 KB that a block of some cards has, and whole lines have two.
+TEST(Cards, OnePassTakesThreeWordsWhereTheyFit) {
   Policy policy = of_scheme(Scheme::kOzaki2);
   policy.forced_moduli = 20;
   for (const char* card : {"a100", "rtx4090", "rtx5090", "b200", "h200"}) {
-    const bool has_room = environment_of(card).facts.shared_bytes >= 128 << 10;
+    const product::DeviceFacts facts = environment_of(card).facts;
+    const bool has_room = facts.shared_bytes >= 128 << 10;
     for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
-      const Plan plan = plan_of(card, {scalar, 500, 500, 1000}, policy);
-      EXPECT_EQ(ozaki2::words_of(ozaki2::ozaki2_of(plan).ladder.rungs[0]), 3) << card;
-      const bool is_kept = scalar == Scalar::kF64 || scalar == Scalar::kC128;
-      EXPECT_EQ(ozaki2::splits_in_one_pass(plan), has_room || !is_kept) << card;
+      const bool takes_more = scalar == Scalar::kF64 || scalar == Scalar::kC128;
+      for (const std::int64_t k : {1000, 2000}) {
+        const Plan plan = plan_of(card, {scalar, 500, 500, k}, policy);
+        EXPECT_EQ(ozaki2::words_of(ozaki2::ozaki2_of(plan).ladder.rungs[0]), 3) << card;
+        EXPECT_EQ(ozaki2::splits_in_one_pass(plan), (has_room || !takes_more) && (k == 1000 || facts.has_clusters()))
+            << card << " " << k;
+      }
     }
   }
 }

@@ -172,15 +172,6 @@ class DeviceSplit : public gpu_test::DeviceTest {
     return DeviceArray<device::DeviceState>(std::vector<device::DeviceState>{state});
   }
 };
-/// Whether one pass takes lines of k elements with the integers of a rung, on the device or what it is taken for.
-template <class T>
-[[nodiscard]] bool takes_one_pass(std::int64_t k, const num::Rung& rung) {
-  base::DeviceLimits limits;
-  EXPECT_TRUE(base::find_device_limits(limits).ok());
-  return k <= device::longest_single_pass(limits) &&
-         (!needs_more_room(kScalarOf<T>, words_of(rung)) || limits.shared_bytes >= kRoomForMore);
-}
-
 using Scalars = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(DeviceSplit, Scalars);
 
@@ -200,7 +191,7 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const num::Rung& rung = ladder.rungs[0];
         ASSERT_LT(rung.norm_limit, device::kMaxSinglePassNorm);
         const bool is_too_long = k > device::longest_single_pass(limits);
-        if (!is_too_long && !takes_one_pass<T>(k, rung)) continue;
+        if (!is_too_long && !one_pass_takes(limits, kScalarOf<T>, k, rung)) continue;
         // Neighbours of whole panels, which come in chunks, and others.
         const HostLines<T> a(memory == Memory::kAcross ? 24 : 19, k, memory, memory == Memory::kAcross, ++seed);
         const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
@@ -313,6 +304,8 @@ struct BlockSide {
 
 TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
   using T = TypeParam;
+  base::DeviceLimits limits;
+  ASSERT_TRUE(base::find_device_limits(limits).ok());
   std::uint64_t seed = 2000;
   for (const std::int64_t k : {1, 30, 64, 65, 127, 130, 511, 1030, 2500, 4096, 8200}) {
     for (const Memory memory : kMemories) {
@@ -321,7 +314,7 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
         const num::Ladder ladder = this->ladder(k, {});
         ASSERT_GT(ladder.num_rungs, first_rung);
         const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
-        if (!takes_one_pass<T>(k, rung)) continue;
+        if (!one_pass_takes(limits, kScalarOf<T>, k, rung)) continue;
         const HostLines<T> a(memory == Memory::kAcross ? 24 : 19, k, memory, memory == Memory::kAcross, ++seed);
         const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
                              ++seed);

@@ -162,14 +162,15 @@ DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Pl
   return kept;
 }
 
-bool has_room_for_pass(const plan::Plan& plan, const num::Rung& rung) {
-  return !needs_more_room(plan.shape.scalar, words_of(rung)) || plan.schedule.facts.shared_bytes >= kRoomForMore;
+bool one_pass_takes(const base::DeviceLimits& device, Scalar scalar, std::int64_t k, const num::Rung& rung) {
+  if (k > device::longest_single_pass(device) || rung.norm_limit >= device::kMaxSinglePassNorm) return false;
+  if (fits_two_words(rung)) return true;
+  return k <= device::longest_cluster_pass(device) &&
+         (!needs_more_room(scalar, words_of(rung)) || device.shared_bytes >= kRoomForMore);
 }
 
 bool prepares_in_one_pass(const plan::Plan& plan) {
-  const num::Rung& rung = ozaki2_of(plan).ladder.rungs[0];
-  return plan.shape.k <= device::longest_single_pass(plan.schedule.facts) &&
-         rung.norm_limit < device::kMaxSinglePassNorm && has_room_for_pass(plan, rung);
+  return one_pass_takes(plan.schedule.facts, plan.shape.scalar, plan.shape.k, ozaki2_of(plan).ladder.rungs[0]);
 }
 
 bool has_device_phases(const plan::Plan& plan) {

@@ -59,8 +59,10 @@ struct DevicePreparedBuffers {
 /// Carves what is kept of an operand of so many lines.
 [[nodiscard]] DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Plan& plan, Side side,
                                                           std::int64_t num_lines);
-/// Whether a block of the split in one pass has shared memory for the integers of a rung.
-[[nodiscard]] bool has_room_for_pass(const plan::Plan& plan, const num::Rung& rung);
+/// Whether one pass takes lines of k elements and makes planes of a rung of them: lines lie in a cluster or in a block, and
+/// integers of three words in a cluster alone, where a block has shared memory for them.
+[[nodiscard]] bool one_pass_takes(const base::DeviceLimits& device, Scalar scalar, std::int64_t k,
+                                  const num::Rung& rung);
 /// Whether one pass prepares an operand.
 [[nodiscard]] bool prepares_in_one_pass(const plan::Plan& plan);
 

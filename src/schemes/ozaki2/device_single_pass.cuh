@@ -69,7 +69,7 @@ template <class T, int kWords, class P>
 [[nodiscard]] constexpr int pass_bytes(int length) {
   return P::bytes(length) + rest_bytes<T, kWords, P>(length);
 }
-/// has_room_for_pass() goes by these bounds.
+/// one_pass_takes() goes by these bounds.
 template <class T, int kWords, class P>
 inline constexpr bool kFitsAsSaid = static_cast<std::size_t>(pass_bytes<T, kWords, P>(P::kMostLength)) +
                                         sizeof(certify::kernels::Mailbox<T, P>) +
@@ -204,11 +204,12 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
     single_pass(const __grid_constant__ Pass<T> pass) {
   pass_over_lines<T, kWords, device::Panel<T>>(pass);
 }
-template <class T, int kWords>
-__global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kWords>))
+/// Of two words, for the size of the library.
+template <class T>
+__global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, 2>))
     single_pass_of_whole_lines(const __grid_constant__ Pass<T> pass) {
   if constexpr (base::code_has_pass_of_whole_lines()) {
-    pass_over_lines<T, kWords, device::WholeLines<T>>(pass);
+    pass_over_lines<T, 2, device::WholeLines<T>>(pass);
   } else {
     __trap();
   }
@@ -220,7 +221,8 @@ template <class T, int kWords, class P>
   static_assert(kFitsAsSaid<T, kWords, P>);
   const auto kernel = [] {
     if constexpr (certify::kernels::kTakesWholeLines<T, P>) {
-      return single_pass_of_whole_lines<T, kWords>;
+      static_assert(kWords == 2);
+      return single_pass_of_whole_lines<T>;
     } else {
       return single_pass<T, kWords>;
     }
@@ -269,7 +271,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   int cluster = 1;
   while (cluster < certify::kernels::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
   bool takes_whole_lines = false;
-  if (cluster > 1 && span <= device::kLongestWholeLine) {
+  if (cluster > 1 && span <= device::kLongestWholeLine && fits_two_words(rung)) {
     base::DeviceLimits limits;
     KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
     takes_whole_lines = !limits.has_clusters();
@@ -297,12 +299,9 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   if (b_is_a) pass.operands[0].digits = b.digits;
 
   const unsigned num_blocks = pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b));
-  if (fits_two_words(rung)) {
-    return takes_whole_lines ? kernels::launch_pass<T, 2, W>(pass, num_blocks, queue)
-                             : kernels::launch_pass<T, 2, P>(pass, num_blocks, queue);
-  }
-  return takes_whole_lines ? kernels::launch_pass<T, 3, W>(pass, num_blocks, queue)
-                           : kernels::launch_pass<T, 3, P>(pass, num_blocks, queue);
+  if (takes_whole_lines) return kernels::launch_pass<T, 2, W>(pass, num_blocks, queue);
+  return fits_two_words(rung) ? kernels::launch_pass<T, 2, P>(pass, num_blocks, queue)
+                              : kernels::launch_pass<T, 3, P>(pass, num_blocks, queue);
 }
 
 }  // namespace kizami::ozaki2
