@@ -129,6 +129,12 @@ struct PanelChunks {
   static constexpr int kOfElement = P::kLines / P::kElems;  ///< chunks that hold the lines of an element
   static constexpr int kStep = kPanelThreads / kOfElement;  ///< elements at a time
   static constexpr int kMost = kMostElements / kStep;       ///< of a thread
+
+  /// Whether the thread has one of those that begin at element h: all do, unless a step is more than lengths are multiples of.
+  [[nodiscard]] __device__ static bool has(int h, int length) {
+    if constexpr (kStep > 128) h += static_cast<int>(threadIdx.x) / kOfElement;
+    return h < length;
+  }
 };
 
 /// Loads it. wait_for_copies(), order_chunks() and a barrier end it.
@@ -141,7 +147,7 @@ __device__ void load_chunks(const problem::Lines<T>& lines, std::int64_t first_l
                   (first + thread / C::kOfElement) * lines.inner_stride;
   std::uint32_t to = static_cast<std::uint32_t>(__cvta_generic_to_shared(panel)) + 16 * threadIdx.x;
 #pragma unroll 8
-  for (int h = 0; h < length; h += C::kStep) {
+  for (int h = 0; C::has(h, length); h += C::kStep) {
     copy_async<16>(to, from, true);
     to += 16 * kPanelThreads;
     from += C::kStep * lines.inner_stride;
@@ -156,7 +162,7 @@ __device__ void order_chunks(int length, unsigned char* panel) {
   uint4 chunks[C::kMost];
 #pragma unroll
   for (int c = 0; c < C::kMost; ++c) {
-    if (c * C::kStep < length) chunks[c] = reinterpret_cast<const uint4*>(panel)[c * kPanelThreads + thread];
+    if (C::has(c * C::kStep, length)) chunks[c] = reinterpret_cast<const uint4*>(panel)[c * kPanelThreads + thread];
   }
   __syncthreads();
   const int pitch = P::pitch(length);
@@ -164,7 +170,7 @@ __device__ void order_chunks(int length, unsigned char* panel) {
       panel + thread % C::kOfElement * P::kElems * pitch + thread / C::kOfElement * static_cast<int>(sizeof(T));
 #pragma unroll
   for (int c = 0; c < C::kMost; ++c) {
-    if (c * C::kStep >= length) break;
+    if (!C::has(c * C::kStep, length)) break;
     using Bits = std::conditional_t<sizeof(T) == 8, uint2, std::uint32_t>;
     Bits elements[P::kElems];
     memcpy(elements, &chunks[c], sizeof elements);

@@ -182,7 +182,7 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
   base::DeviceLimits limits;
   ASSERT_TRUE(base::find_device_limits(limits).ok());
   std::uint64_t seed = 1;
-  for (const std::int64_t k : {1, 30, 127, 130, 511, 1000, 1030, 2500, 4000, 4096, 4100, 8192, 8200}) {
+  for (const std::int64_t k : {1, 30, 127, 130, 511, 1000, 1030, 2176, 2500, 4000, 4096, 4100, 8192, 8200}) {
     for (const Memory memory : kMemories) {
       for (const int bits : {0, k <= 1030 ? significand_bits(kScalarOf<T>) - 1 : 0}) {
         Policy policy;
@@ -307,7 +307,7 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
   base::DeviceLimits limits;
   ASSERT_TRUE(base::find_device_limits(limits).ok());
   std::uint64_t seed = 2000;
-  for (const std::int64_t k : {1, 30, 64, 65, 127, 130, 511, 1030, 2500, 4096, 8200}) {
+  for (const std::int64_t k : {1, 30, 64, 65, 127, 130, 511, 1030, 2176, 2500, 4096, 8200}) {
     for (const Memory memory : kMemories) {
       for (const auto& [look, first_rung] : {std::pair{device::Look::kBlocks, 0}, std::pair{device::Look::kBlocks, 2},
                                              std::pair{device::Look::kBlocksFirst, 0}}) {
