@@ -58,14 +58,14 @@ const std::vector<std::string> kLookNames = {"sample", "blocks", "blocks_first"}
 
 /// By what the mangled name of a kernel has, first things first; other kernels are products.
 constexpr std::pair<const char*, Phase> kPhaseOfKernels[] = {
-    {"10begin_call", kBegin},      {"15begin_and_scout", kBegin}, {"11weigh_lines", kBegin},
-    {"6kizami4exec", kBegin},      {"6kizami6native", kBegin},    {"14count_failures", kSample},
-    {"12block_digits", kDigits},   {"11block_rungs", kRungs},     {"18second_look_kernel", kSecondLook},
+    {"10begin_call", kBegin},        {"15begin_and_scout", kBegin}, {"11weigh_lines", kBegin},
+    {"6kizami4exec", kBegin},        {"6kizami6native", kBegin},    {"14count_failures", kSample},
+    {"12block_digits", kDigits},     {"11block_rungs", kRungs},     {"18second_look_kernel", kSecondLook},
     {"6kizami7certify", kSplit},  // statistics
-    {"14split_residues", kPlanes}, {"11single_pass", kSplit},     {"17find_line_factors", kSplit},
-    {"13strassen_pass", kSplit},   {"17strassen_residues", kSplit},
-    {"6kizami6ozaki2", kCrt},      {"10sum_slices", kCrt},        {"6kizami6ozaki1", kSplit},
-    {"6kizami2ec", kSplit},        {"6kizami4fp64", kRepairs},
+    {"14split_residues", kPlanes},   {"11single_pass", kSplit},     {"26single_pass_of_whole_lines", kSplit},
+    {"17find_line_factors", kSplit}, {"13strassen_pass", kSplit},   {"17strassen_residues", kSplit},
+    {"6kizami6ozaki2", kCrt},        {"10sum_slices", kCrt},        {"6kizami6ozaki1", kSplit},
+    {"6kizami2ec", kSplit},          {"6kizami4fp64", kRepairs},
 };
 
 [[nodiscard]] Phase phase_of(const std::string& kernel) {
@@ -259,8 +259,9 @@ class Series {
     const std::string look = name_of(width.state.look);
     std::printf("%6g %8.1f %5.2f", width.phi, call, ratio);
     for (std::size_t p = 0; p < kNumPhases; ++p) std::printf(" %*.1f", width_of(kPhaseNames[p]), phases[p]);
-    std::printf(" %8.1f %9.1f %6d %8ld  %s%s\n", sum, at_copies, width.outcome.moduli, static_cast<long>(width.outcome.repaired),
-                look.c_str(), width.outcome.equilibrated ? ", equilibrated" : "");
+    std::printf(" %8.1f %9.1f %6d %8ld  %s%s\n", sum, at_copies, width.outcome.moduli,
+                static_cast<long>(width.outcome.repaired), look.c_str(),
+                width.outcome.equilibrated ? ", equilibrated" : "");
     const double n = static_cast<double>(n_);
     bench::Json phases_us;
     for (std::size_t p = 0; p < kNumPhases; ++p) phases_us[kPhaseNames[p]] = rounded(phases[p]);
