@@ -134,8 +134,9 @@ struct Counts {
   const ResidueModel& model = s.program.residues;
   const bool has_parts = is_complex(s.request.scalar);
   const double of_fp32 = has_parts ? model.split_cycles_fp32_complex : model.split_cycles_fp32;
-  if (real_of(s.request.scalar) == Scalar::kF32 && of_fp32 > 0) return of_fp32;
-  return has_parts ? model.split_cycles_complex : model.split_cycles;
+  const bool is_fp32 = real_of(s.request.scalar) == Scalar::kF32 && of_fp32 > 0;
+  const double cycles = is_fp32 ? of_fp32 : has_parts ? model.split_cycles_complex : model.split_cycles;
+  return cycles / cluster_share(model.clusters, static_cast<double>(s.request.k));
 }
 [[nodiscard]] double crt_cycles_of(const Setting& s) {
   const ResidueModel& model = s.program.residues;
@@ -392,13 +393,14 @@ struct SliceCounts {
   const int slices = s.request.slices > 0 ? s.request.slices : 7;
   const double real_bytes = real_of(s.request.scalar) == Scalar::kF64 ? 8 : 4;
   // Largest exponents and digits in one pass, where lines are short enough; two passes for statistics, where not.
-  const bool is_short = static_cast<double>(s.request.k) <= model.longest_pass;
+  const auto k = static_cast<double>(s.request.k);
+  const bool is_short = k <= model.longest_pass;
   const double passes = model.longest_pass == 0 ? 2 : is_short ? 1 : 3;
   const double digit = s.request.has_byte_digits ? model.split_byte_cycles : model.split_cycles;
   Work work{.phase = "split", .launches = 2};
   work.bytes = elements * (passes * real_bytes + slices);
   work.sm_cycles = elements * (model.split_base_cycles + slices * digit) *
-                   (is_complex(s.request.scalar) ? model.split_complex : 1.0);
+                   (is_complex(s.request.scalar) ? model.split_complex : 1.0) / cluster_share(model.clusters, k);
   return time_of(work, s.rates);
 }
 

@@ -19,7 +19,7 @@ constexpr std::array<std::pair<double, double>, 4> kLibraryShares = {
 /// The smaller form reaches 1550 TOPS of 1567 to 1620 at n = 4096 (docs/perf/h200_product.md).
 constexpr TileForm kOwnForms[] = {{256, 128, 0.953}, {128, 128, 0.92}};
 constexpr ProductModel kTiles{.forms = kOwnForms,
-                              .few_bytes = 4e6,  // tile_for(), engines/hopper/forms.cpp
+                              .few_bytes = 4e6,  // as tile_for() takes squares, engines/hopper/forms.cpp
                               .uncovered_cycles = 4070,
                               .cool_seconds = 1e-3,
                               .slope = 0.059,
@@ -67,16 +67,22 @@ constexpr ProductModel kCalls{.share_by_size = kLibraryShares};
 constexpr double kLaunchSeconds = 4e-6;
 constexpr double kMeasuredSize = 8192;  // n of what Rates::measured_products are of
 
+/// Blocks of an H200 in clusters of 4, 8 and 16, three blocks to a multiprocessor where they fit: of 396 without clusters
+/// (split_forms.jsonl). By the driver's load balancing, and by its default.
+constexpr ClusterShares kBalancedClusters = {1, 1, 384.0 / 396, 360.0 / 396, 352.0 / 396};
+constexpr ClusterShares kClusters = {1, 1, 368.0 / 396, 360.0 / 396, 336.0 / 396};
+
 /// D at 4096 and 8192: split 235 us, as it is since acdd1029, and 1130, before; CRT 137 and 580 us; Z: 685 and 3080, 405 and
 /// 1750 us. Sampled products 42 us, 250 us, 120 us, 880 us. Of quadrants, at 8192: split 1520 us (split_forms.jsonl), CRT
 /// 885 us (docs/perf/strassen.md). FP32 elements are other kernels, fitted on another card, an H100, at 4096
 /// (lab/results/h100/certificate.jsonl): S split 202 us, CRT 92 us; C split 424 us.
 constexpr ResidueModel kOwnResidues{
     .reduces_in_product = true,
-    .split_cycles = 0.141,
-    .split_cycles_complex = 0.187,
-    .split_cycles_fp32 = 0.22,
-    .split_cycles_fp32_complex = 0.234,
+    .split_cycles = 0.1335,
+    .split_cycles_complex = 0.1765,
+    .split_cycles_fp32 = 0.2134,
+    .split_cycles_fp32_complex = 0.227,
+    .clusters = kBalancedClusters,
     .longest_pass = 16384,
     .split_fp64 = 5,
     .split_fp64_weak = 5,
@@ -131,10 +137,11 @@ constexpr ResidueModel kGemmul8Residues{.reduces_in_product = false,
 /// operations here are of the sheet's rate at the highest clock. Digits of sums of two parts: Z by Karatsuba at 1024, 4096 and
 /// 8192 takes 0.15, 4.7 and 19.5 ms more than without them.
 constexpr TileForm kFusedForms[] = {{64, 128, 0.483}};
-constexpr SliceModel kOwnSlices{.longest_pass = 16384,
-                                .split_base_cycles = 1.1,
-                                .split_cycles = 0.15,
-                                .split_byte_cycles = 0.015,
+constexpr SliceModel kOwnSlices{.clusters = kClusters,
+                                .longest_pass = 16384,
+                                .split_base_cycles = 1.0,
+                                .split_cycles = 0.136,
+                                .split_byte_cycles = 0.0136,
                                 .split_complex = 1.4,
                                 .sum_base_cycles = 0.95,
                                 .sum_cycles = 0.28,
@@ -252,6 +259,13 @@ const Program& program_of(ProgramName name, int compute_capability) {
   return kPrograms[static_cast<std::size_t>(name)];
 }
 const ProductModel& native_products() { return kNative; }
+
+double cluster_share(const ClusterShares& shares, double k) {
+  constexpr double kElementsOfBlock = 1024;
+  std::size_t size = 0;
+  for (double held = kElementsOfBlock; held < k && size + 1 < shares.size(); held *= 2) ++size;
+  return shares[size];
+}
 
 double by_size(std::span<const std::pair<double, double>> points, double n) {
   if (n <= points.front().first) return points.front().second * n / points.front().first;

@@ -3,6 +3,7 @@
 // card and used on all (docs/predict.md has the fits); none is of a single card, and none is changed to meet a table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -42,6 +43,13 @@ struct ProductModel {
   std::span<const std::pair<double, double>> share_by_size = {};
 };
 
+/// Lines that are split whole lie in clusters of blocks: of 1, 2, 4, 8 or 16, with 1024 elements each. What clusters of each
+/// size fill of the places that a device has for blocks.
+using ClusterShares = std::array<double, 5>;
+inline constexpr ClusterShares kNoClusters = {1, 1, 1, 1, 1};
+/// That of the clusters that lines of k elements take.
+[[nodiscard]] double cluster_share(const ClusterShares& shares, double k);
+
 /// Scheme ozaki2. @units cycles of a multiprocessor and instructions, of an element and a plane of it
 struct ResidueModel {
   bool reduces_in_product = false;  ///< else INT32 sums are read again, one launch a product
@@ -49,6 +57,7 @@ struct ResidueModel {
   double split_cycles_complex = 0;
   double split_cycles_fp32 = 0;  ///< of FP32 elements, which are other kernels; 0: as of FP64
   double split_cycles_fp32_complex = 0;
+  ClusterShares clusters = kNoClusters;
   double longest_pass = 0;     ///< k, beyond which operands are read twice before, for statistics; 0: no such pass
   double split_fp64 = 0;       ///< instructions
   double split_fp64_weak = 0;  ///< where FP64 instructions are rare: another form of the kernel
@@ -76,6 +85,7 @@ struct ResidueModel {
 
 /// Slices. @units cycles of an element and a slice, of an element and a sum
 struct SliceModel {
+  ClusterShares clusters = kNoClusters;
   double longest_pass = 0;  ///< k, beyond which operands are read twice before their digits; 0: they always are once
   double split_base_cycles = 0;     ///< of an element, whatever its digits
   double split_cycles = 0;          ///< truncated digits, one after another
@@ -92,8 +102,8 @@ struct SliceModel {
   int most_fused_slices = 0;
   double fused_share_of_most = 1;  ///< of the share, with as many slices
   double part_sum_cycles = 0;      ///< of a digit of a sum of two parts, and a slice
-  double hidden_launch =
-      0;  ///< seconds; 0: launches of sums are as all others, else what a kernel of ours leaves of one behind another
+  /// Seconds that a kernel of ours leaves of the launch of sums behind it; 0: such launches are as all others.
+  double hidden_launch = 0;
   double block_lines = 0;     ///< of EF_L; 0: as the document has it
   bool stacks_parts = false;  ///< enlarged form: a product for each part of C, not one of twice the columns
   double scaling_bytes = 0;   ///< of an element of C: a pass for alpha and beta
