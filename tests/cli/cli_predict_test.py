@@ -49,6 +49,7 @@ class PredictTest(CliTest):
         self.assertEqual(row("--scheme", "ef_s", "--slices", 4)["products"], 10)
         self.assertEqual(row("--type", "c128")["products"], 30)
         self.assertEqual(row("--type", "c128", "--scheme", "ef_s", "--complex-form", "karatsuba")["products"], 84)
+        self.assertLess(row("--scheme", "ef_s", "--slice-split", "bytes")["seconds"], row("--scheme", "ef_s")["seconds"])
         self.assertEqual(row("--type", "f32", "--scheme", "ec", "--format", "tf32")["products"], 3)
         self.assertEqual(row("--program", "gemmul8", "--format", "fp8")["products"], 36)
         self.assertGreater(row("--program", "gemmul8", "--accurate")["seconds"], row("--program", "gemmul8")["seconds"])
@@ -192,6 +193,7 @@ class PredictTest(CliTest):
                 ((1, 1, 1, "--scheme", "ozaki3", *on), USAGE, "--scheme = 'ozaki3' is unknown; allowed: native, ozimmu, ef, ef_s, ef_l, ozaki2, ec"),
                 ((1, 1, 1, "--type", "f16", *on), USAGE, "--type = 'f16' is unknown"),
                 ((1, 1, 1, "--slices", 21, *on), USAGE, "--slices = "),
+                ((1, 1, 1, "--slice-split", "nearest", *on), USAGE, "--slice-split = 'nearest' is unknown; allowed: truncated, bytes"),
                 ((1, 1, 1, "--csv", "--json", *on), USAGE, "--csv and --json exclude each other"),
                 ((1, 1, 1, "--scheme", "ec", *on), REFUSED, "scheme ec is of f32 and c64, not of f64"),
                 ((1, 1, 1, "--program", "kizami", "--device", "gb200"), REFUSED, "runs on compute capability 9.0, gb200 has 10.0")]:
