@@ -17,6 +17,25 @@ function(kizami_sources_of_folder out)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
+# Host code is of two kinds (cmake/precompile.cmake): what walks plans, decides and launches is compiled for size, loops over elements for speed.
+# In modules of both kinds the name of a file says which it is.
+set(KIZAMI_WALKING_MODULES exec multi api plan model wishes engine_cublas engine_cublaslt engine_hopper engine_mma)
+set(KIZAMI_WALKING_FILES *.cuda.cpp device_*.cpp *plan.cpp stage.cpp numerics.cpp recipe.cpp ladder.cpp strassen.cpp)  # of other modules
+# Under sanitizers engines of a device count as loops, too, and all that has no loops as walking. Of that what has some keeps the optimizer.
+set(KIZAMI_LOOPING_MODULES base num fp64 certify tile_kernels engine_*)
+set(KIZAMI_LOOPING_FILES split.cpp sums.cpp float_planes.cpp float_sums.cpp residue*.cpp crt.cpp crt_digits.cpp complex_planes.cpp correct.cpp
+                         double_double.cpp exponent_range.cpp direct.cpp matrix_kernels.cpp)
+
+# kizami_named(OUT <name>... IN <path>...): the paths whose last parts are of these names, in which * is any text.
+function(kizami_named out)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "IN")
+  string(REPLACE "." "[.]" names "${arg_UNPARSED_ARGUMENTS}")
+  string(REPLACE "*" "[^/]*" names "${names}")
+  list(JOIN names "|" names)
+  list(FILTER arg_IN INCLUDE REGEX "^(.*/)?(${names})$")
+  set(${out} ${arg_IN} PARENT_SCOPE)
+endfunction()
+
 # kizami_module(NAME <n> RANK <r> [SOURCES <file>...] [DEPS <module or target>...])
 #
 # Defines kizami_<n> from one folder of src/: a static PIC library, or an INTERFACE library while the folder has no source.
@@ -44,22 +63,24 @@ function(kizami_module)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>
                                                $<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized>)
     endif()
-    # Whole modules that walk plans (cmake/precompile.cmake); elsewhere their host code that decides and launches, by its names. Under sanitizers all
-    # modules count as such but numerics, and files of loops over elements keep the optimizer.
-    if(arg_NAME MATCHES "^(exec|multi|api)$" OR
-       (KIZAMI_SANITIZE AND NOT arg_NAME MATCHES "^(base|num|fp64|certify|tile_kernels|engine_.*)$") OR
-       (arg_NAME MATCHES "^(plan|model|wishes|engine_cublas|engine_cublaslt|engine_hopper|engine_mma)$" AND NOT KIZAMI_SANITIZE))
+    kizami_named(walks ${KIZAMI_WALKING_MODULES} IN ${arg_NAME})
+    if(KIZAMI_SANITIZE)
+      kizami_named(loops ${KIZAMI_LOOPING_MODULES} IN ${arg_NAME})
+      set(walks TRUE)
+      if(loops)
+        set(walks FALSE)
+      endif()
+    endif()
+    if(walks)
       kizami_walks_plans(${target})
-      set(loops ${arg_SOURCES})
-      list(FILTER loops INCLUDE REGEX "/(split|sums|float_planes|float_sums|residue.*|crt|crt_digits|complex_planes|correct|double_double|exponent_range|direct|matrix_kernels)\\.cpp$")
+      kizami_named(loops ${KIZAMI_LOOPING_FILES} IN ${arg_SOURCES})
       if(KIZAMI_SANITIZE AND loops)
         set_source_files_properties(${loops} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
       endif()
     else()
       kizami_precompile(${target} module)
-      set(walkers ${arg_SOURCES})
-      list(FILTER walkers INCLUDE REGEX "(\\.cuda|plan|/stage|/numerics|/recipe|/ladder|/strassen|/device_[a-z_]*)\\.cpp$")
-      kizami_sources_walk_plans(${walkers})
+      kizami_named(walkers ${KIZAMI_WALKING_FILES} IN ${arg_SOURCES})
+      kizami_sources_walk_plans(${walkers})  # not under sanitizers
     endif()
     set_property(GLOBAL APPEND PROPERTY KIZAMI_MODULES_WITH_SOURCES ${target})
     set(scope PUBLIC)

@@ -5,19 +5,31 @@
 
 #include <cstdint>
 
+// GCC and clang say in different words which sanitizer there is.
+#if defined(__has_feature)
+#define KIZAMI_TESTS_HAVE(feature) __has_feature(feature)
+#else
+#define KIZAMI_TESTS_HAVE(feature) 0
+#endif
+
 namespace kizami::tests {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-inline constexpr bool kIsSanitized = true;
+#if defined(__SANITIZE_ADDRESS__) || KIZAMI_TESTS_HAVE(address_sanitizer)
+inline constexpr bool kHasAddressSanitizer = true;
 #else
-inline constexpr bool kIsSanitized = false;
+inline constexpr bool kHasAddressSanitizer = false;
 #endif
+#if defined(__SANITIZE_THREAD__) || KIZAMI_TESTS_HAVE(thread_sanitizer)
+inline constexpr bool kHasThreadSanitizer = true;
 #else
-inline constexpr bool kIsSanitized = false;
+inline constexpr bool kHasThreadSanitizer = false;
 #endif
+#if KIZAMI_TESTS_HAVE(memory_sanitizer)
+inline constexpr bool kHasMemorySanitizer = true;
+#else
+inline constexpr bool kHasMemorySanitizer = false;
+#endif
+inline constexpr bool kIsSanitized = kHasAddressSanitizer || kHasThreadSanitizer || kHasMemorySanitizer;
 
 /// Number of random cases.
 [[nodiscard]] constexpr int cases(int count) { return kIsSanitized ? count / 20 + 1 : count; }
@@ -32,3 +44,5 @@ inline constexpr bool kIsSanitized = false;
 [[nodiscard]] constexpr std::uint32_t stride(std::uint32_t sanitized) { return kIsSanitized ? sanitized : 1; }
 
 }  // namespace kizami::tests
+
+#undef KIZAMI_TESTS_HAVE

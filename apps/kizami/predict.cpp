@@ -51,6 +51,7 @@ struct PredictOptions {
   std::string node, link, network, host, latency, home, parts;
   bool is_accurate = false;
   bool is_update = false;
+  bool is_syrk = false;
   bool is_csv = false;
   bool is_json = false;
 };
@@ -157,7 +158,8 @@ struct Row {
 };
 
 std::vector<std::string> schemes_of(const PredictOptions& options) {
-  return options.schemes.empty() ? std::vector<std::string>{"native", "ozaki2"} : options.schemes;
+  if (!options.schemes.empty()) return options.schemes;
+  return options.is_syrk ? std::vector<std::string>{"ozaki2"} : std::vector<std::string>{"native", "ozaki2"};
 }
 
 bool is_sliced(model::Way way) {
@@ -203,6 +205,7 @@ Request request_of(const PredictOptions& options, const std::string& scheme, con
   request.format = choice<model::Format>("--format", options.format.empty() ? usual : options.format);
   request.is_accurate = options.is_accurate;
   request.is_update = options.is_update;
+  request.is_triangle = options.is_syrk;
   request.complex_form = choice<model::ComplexForm>("--complex-form", options.complex_form);
   request.has_byte_digits = has_byte_digits(options);
   return request;
@@ -238,10 +241,13 @@ model::Roof roof_of(const Prediction& prediction) {
   return all.roof();
 }
 
+std::string_view operation_of(const Request& request) { return request.is_triangle ? "syrk" : "gemm"; }
+
 nlohmann::ordered_json json_of(const Row& row) {
   const Prediction& p = row.prediction;
   nlohmann::ordered_json out;
   out["device"] = row.device->name;
+  out["operation"] = operation_of(row.request);
   out["type"] = to_string(row.request.scalar);
   out["m"] = row.request.m;
   out["n"] = row.request.n;
@@ -283,6 +289,7 @@ std::string in_words(const Row& row) {
   if (!p.program.empty()) title += ", program " + p.program;
   if (!p.complex_form.empty()) title += ", " + p.complex_form;
   if (p.has_quadrants) title += ", of quadrants (Strassen)";
+  if (row.request.is_triangle) title += ", one triangle";
   std::string out =
       fmt::format("{}: {} ({} real product{})\n", row.device->name, title, p.products, p.products == 1 ? "" : "s");
   for (const Part part : {Part::kComputation, Part::kDataHandling}) {
@@ -347,7 +354,8 @@ double intensity_of(const Row& row) {
   const auto m = static_cast<double>(r.m);
   const auto n = static_cast<double>(r.n);
   const auto k = static_cast<double>(r.k);
-  const double bytes = static_cast<double>(size_bytes(r.scalar)) * (m * k + k * n + m * n);
+  const double elements = r.is_triangle ? n * k + 0.5 * n * n : m * k + k * n + m * n;
+  const double bytes = static_cast<double>(size_bytes(r.scalar)) * elements;
   return row.prediction.tflops * 1e12 * row.prediction.seconds / bytes;
 }
 
@@ -441,16 +449,19 @@ nlohmann::ordered_json json_of(const SharedRow& row) {
     alone[name] = p.of_limit[i];
     exposed[name] = p.seconds_of[i];
   }
+  nlohmann::ordered_json grid;
+  if (!row.request.is_triangle) grid = {p.grid_rows, p.grid_cols};
   return {{"device", row.device->name},
           {"devices", row.cluster.devices},
           {"devices_of_node", row.cluster.devices_of_node},
           {"from", to_string(row.cluster.home)},
+          {"operation", operation_of(row.request)},
           {"type", to_string(row.request.scalar)},
           {"scheme", to_string(row.request.way)},
           {"m", row.request.m},
           {"n", row.request.n},
           {"k", row.request.k},
-          {"grid", {p.grid_rows, p.grid_cols}},
+          {"grid", grid},
           {"block", {p.block_rows, p.block_cols}},
           {"parts", p.parts},
           {"seconds", p.seconds},
@@ -468,15 +479,16 @@ std::string as_table(const std::vector<SharedRow>& rows, bool is_csv) {
                                                   "agreement_ms", "limit"}};
   for (const SharedRow& row : rows) {
     const model::SharedPrediction& p = row.prediction;
+    const std::string grid = row.request.is_triangle ? "triangle" : fmt::format("{}x{}", p.grid_rows, p.grid_cols);
     const auto ms = [](double seconds) { return fmt::format("{:.4g}", seconds * 1e3); };
     const auto of = [&](model::Limit limit) { return p.seconds_of[static_cast<std::size_t>(limit)]; };
-    cells.push_back(
-        {row.device->name, std::string(to_string(row.request.way)), fmt::format("{}", row.request.m),
-         fmt::format("{}", row.request.n), fmt::format("{}", row.request.k), fmt::format("{}", row.cluster.devices),
-         fmt::format("{}x{}", p.grid_rows, p.grid_cols), fmt::format("{}", p.parts), ms(p.seconds),
-         fmt::format("{:.4g}", p.tflops), fmt::format("{:.2f}", p.efficiency), fmt::format("{:.3g}", p.bytes_in * 1e-9),
-         ms(of(model::Limit::kProducts)), ms(p.seconds - of(model::Limit::kProducts) - of(model::Limit::kAgreement)),
-         ms(of(model::Limit::kAgreement)), std::string(to_string(p.limit()))});
+    cells.push_back({row.device->name, std::string(to_string(row.request.way)), fmt::format("{}", row.request.m),
+                     fmt::format("{}", row.request.n), fmt::format("{}", row.request.k),
+                     fmt::format("{}", row.cluster.devices), grid, fmt::format("{}", p.parts), ms(p.seconds),
+                     fmt::format("{:.4g}", p.tflops), fmt::format("{:.2f}", p.efficiency),
+                     fmt::format("{:.3g}", p.bytes_in * 1e-9), ms(of(model::Limit::kProducts)),
+                     ms(p.seconds - of(model::Limit::kProducts) - of(model::Limit::kAgreement)),
+                     ms(of(model::Limit::kAgreement)), std::string(to_string(p.limit()))});
   }
   return padded(cells, is_csv);
 }
@@ -508,8 +520,8 @@ ExitCode run_predict(const PredictOptions& options) {
   } else if (options.is_csv || !options.sweep.empty()) {
     out = as_table(rows, options.is_csv);
   } else {
-    out = fmt::format("{} {} x {} x {}, predicted by a model and not measured\n", options.type, options.m, options.n,
-                      options.k);
+    out = fmt::format("{} {}{} x {} x {}, predicted by a model and not measured\n", options.type,
+                      options.is_syrk ? "syrk " : "", options.m, options.n, options.k);
     for (const Row& row : rows) out += in_words(row);
   }
   write_stdout(out);
@@ -574,6 +586,7 @@ Command add_predict(CLI::App& program) {
       ->type_name("pieces|device|host");
   app->add_option("--parts", options->parts, "of a device's block [4; 1 across nodes]")->type_name("Q");
   app->add_option("--picture", options->picture, "draw the roofline of a sweep: an SVG file")->type_name("FILE");
+  app->add_flag("--syrk", options->is_syrk, "one triangle of C <- A A^T, M = N, by ozaki2; N N K operations");
   app->add_flag("--update", options->is_update, "beta is not 0: C is read, too");
   app->add_flag("--accurate", options->is_accurate, "gemmul8: scaling by a product of its own");
   app->add_flag("--csv", options->is_csv, "print a line of CSV for each prediction");

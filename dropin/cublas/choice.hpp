@@ -13,13 +13,13 @@
 
 namespace kizami::dropin::cublas {
 
-/// Why a call is native where the device has no room for what Kizami keeps there.
-inline constexpr const char* kNoMemoryOnDevice = "there is no memory for the constants on the device";
+/// Why a call is native where the device has no room for what Kizami keeps there; compared by its address, as kByPlan is.
+inline constexpr char kNoMemoryOnDevice[] = "there is no memory for the constants on the device";
 
 /// Trivial, so that a thread's memory of choices needs no destructor. All texts live as long as the process.
 struct Choice {
   // What was asked.
-  const Settings* settings;
+  const Settings* settings;  ///< null: the device had no memory to say, and another call asks again
   int device;
   Scalar scalar;
   bool has_device_arrays;

@@ -38,7 +38,7 @@ bool is_solved(const Call& call) { return call.routine == Routine::kTrsm && !is_
 
 /// Who answers a call of default settings, remembered: what it is asked for decides, as in Choice.
 struct KeptChoice {
-  const Settings* settings;
+  const Settings* settings;  ///< null: not all products were known, and another call asks again
   int device;
   BlockedCall call;
   Level3Choice choice;
@@ -49,10 +49,21 @@ class PredictedProducts {
  public:
   PredictedProducts(Scalar scalar, const Settings& settings) : settings_(settings) { product_.scalar = scalar; }
   double quickest(std::int64_t m, std::int64_t n, std::int64_t k) {
-    const Choice& choice = chosen(settings_, of(m, n, k));
+    const Choice& choice = chosen_for(of(m, n, k));
     return choice.why_native == nullptr ? choice.seconds : native(m, n, k);
   }
-  double native(std::int64_t m, std::int64_t n, std::int64_t k) { return predicted_native(of(m, n, k)); }
+  double native(std::int64_t m, std::int64_t n, std::int64_t k) {
+    const double seconds = predicted_native(of(m, n, k));
+    are_known_ = are_known_ && seconds > 0;
+    return seconds;
+  }
+  const Choice& chosen_for(const Call& product) {
+    const Choice& choice = chosen(settings_, product);
+    are_known_ = are_known_ && choice.settings != nullptr;
+    return choice;
+  }
+  /// Whether the device had memory for what the planner needs there.
+  [[nodiscard]] bool are_known() const { return are_known_; }
 
  private:
   const Call& of(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -63,9 +74,10 @@ class PredictedProducts {
   }
   const Settings& settings_;
   Call product_;
+  bool are_known_ = true;
 };
 
-[[nodiscard]] Level3Choice choose(const Call& call, const Settings& settings) {
+[[nodiscard]] KeptChoice choose(const Call& call, const Settings& settings, int device) {
   PredictedProducts products(call.scalar, settings);
   double whole = std::numeric_limits<double>::infinity();
   if (has_triangle(call.routine) && !is_rank_2k(call.routine)) {
@@ -73,14 +85,15 @@ class PredictedProducts {
     all.scalar = call.scalar;
     all.m = all.n = call.n;
     all.k = call.k;
-    if (chosen(settings, all).why_native == nullptr) {
+    if (products.chosen_for(all).why_native == nullptr) {
       all.routine = Routine::kGemmt;
-      const Choice& triangle = chosen(settings, all);
+      const Choice& triangle = products.chosen_for(all);
       // The one that can leave a triangle out; a workspace that is too small is seen by the call.
       if (triangle.why_native == nullptr && triangle.engine == to_string(EngineName::kHopper)) whole = triangle.seconds;
     }
   }
-  return level3_choice(blocked(call), whole, least_gain(settings), products);
+  const Level3Choice choice = level3_choice(blocked(call), whole, least_gain(settings), products);
+  return {products.are_known() ? &settings : nullptr, device, blocked(call), choice};
 }
 
 [[nodiscard]] const Level3Choice& level3_choice_of(const Call& call, const Settings& settings) {
@@ -92,9 +105,7 @@ class PredictedProducts {
              [&](const KeptChoice& kept) {
                return kept.settings == &settings && kept.device == device && kept.call == key;
              },
-             [&] {
-               return KeptChoice{&settings, device, key, choose(call, settings)};
-             })
+             [&] { return choose(call, settings, device); })
       .choice;
 }
 
@@ -219,8 +230,11 @@ class Parts {
           ++done_.num_solved;
           return CUBLAS_STATUS_SUCCESS;
         }
-        if (status.code() != StatusCode::kOutOfMemory && !is_in_broken_capture(context_.stream))
-          return device_failed(call_, status, false);
+        if (status.code() != StatusCode::kOutOfMemory && !is_in_broken_capture(context_.stream)) {
+          // One launch, and it is not enqueued: the block is as it was.
+          const cublasStatus_t failed = device_failed(call_, status, true);
+          if (failed != CUBLAS_STATUS_SUCCESS) return failed;
+        }
       }
     }
     return native_block(x);
@@ -294,9 +308,13 @@ const char* why_whole_is_native(const Call& call, const Context& context, const 
   if (product.m == 0 || product.n == 0 || product.k == 0) return kOneBlock;
   const char* const reason = chosen(settings, product).why_native;
   if (policy_of(settings).scheme != Scheme::kAuto) return reason;
-  // The blocks alone may be worth it, but not instead of what is refused.
-  const bool is_worth_solving = is_solved(call) && blocked(call).width >= kLeastWidthSolved;
-  if (reason != nullptr && (reason != kByPlan || !is_worth_solving)) return reason;
+  // The blocks alone may be worth it, or one product of the triangle, whose tiles are more than those of a product beside
+  // the diagonal; but not instead of what is refused.
+  if (reason != nullptr) {
+    if (reason != kByPlan) return reason;
+    const bool is_worth_solving = is_solved(call) && blocked(call).width >= kLeastWidthSolved;
+    if (!is_worth_solving) return level3_choice_of(call, settings).is_triangle ? nullptr : kByPlan;
+  }
   // At an accuracy that cuBLAS does not guarantee of a product, time is not what decides.
   const bool is_bits = settings.policy.accuracy.kind == Accuracy::Kind::kBits;
   if (is_bits && reason == nullptr && native_alternative(settings, product) == 0) return nullptr;

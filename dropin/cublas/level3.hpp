@@ -34,8 +34,8 @@ struct Blocks {
 [[nodiscard]] Call largest_product(const Call& call);
 
 /// Why cuBLAS answers all of such a call, or null. With default settings that is where no gain is predicted
-/// (level3_seconds.hpp): not by blocks and products, of which the largest must be emulated but for solutions, nor then by
-/// one product of a triangle.
+/// (level3_seconds.hpp): not by blocks and products, of which the largest must be emulated but for solutions, nor by one
+/// product of a triangle.
 /// @range  a valid call with m, n, k >= 1, not a product
 [[nodiscard]] const char* why_whole_is_native(const Call& call, const Context& context, const Settings& settings);
 

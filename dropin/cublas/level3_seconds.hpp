@@ -153,6 +153,7 @@ class Level3Seconds {
 struct Level3Choice {
   std::int64_t block = 0;  ///< of diagonal blocks, where the call comes apart by halves; 0: cuBLAS answers all of it
   double seconds = 0;
+  bool is_triangle = false;  ///< by one product that leaves the other triangle out, which is the quickest
 };
 /// @param whole  seconds of all of C where one product can leave a triangle of it out; infinite: none can
 /// @param gain   cuBLAS is left only what is predicted to take so many times as long by it
@@ -162,14 +163,16 @@ template <class Products>
   constexpr double kWorthMore = 1.1;  // smaller blocks are more products, each with an error of its own
   const Level3Seconds seconds(call, products);
   const std::int64_t fixed = fixed_block(call);
-  Level3Choice best{fixed, seconds.by_halves(fixed)};
+  Level3Choice best{.block = fixed, .seconds = seconds.by_halves(fixed)};
   for (std::int64_t block = fixed / 2; block >= kLeast && !call.is_solved; block /= 2) {
     const double of_block = seconds.by_halves(block);
-    if (kWorthMore * of_block < best.seconds) best = {block, of_block};
+    if (kWorthMore * of_block < best.seconds) best = {.block = block, .seconds = of_block};
   }
-  best.seconds = std::min(best.seconds, seconds.of_triangle(whole));
+  const double of_triangle = seconds.of_triangle(whole);
+  best.is_triangle = of_triangle < best.seconds;
+  best.seconds = std::min(best.seconds, of_triangle);
   const double native = seconds.native();
-  return native < gain * best.seconds ? Level3Choice{0, native} : best;
+  return native < gain * best.seconds ? Level3Choice{.block = 0, .seconds = native} : best;
 }
 
 }  // namespace kizami::dropin::cublas

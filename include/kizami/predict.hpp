@@ -150,6 +150,8 @@ struct Request {
   /// (SliceSplit::kBytes); else truncated ones, as the documents have them.
   bool has_byte_digits = false;
   bool may_take_quadrants = true;  ///< ozaki2: seven products of quadrants for eight (Strassen), where that is quicker
+  /// One triangle of C <- A A^T, n n k operations: m = n, way kOzaki2 in INT8 by program kKizami.
+  bool is_triangle = false;
 };
 
 struct KIZAMI_API Prediction {
@@ -181,6 +183,13 @@ KIZAMI_API Result<Prediction> predict(const Device& device, const Request& reque
 //   T = travel of the panel that all parts share and of 1/q of the other
 //       + max(products of all parts, travel of the rest + products of the last part) + C of the last part back + agreement
 //   agreement = kReductions * 2 ceil(log2(p)) latency between nodes; kHostWait within one
+//
+// One triangle of C <- A A^T within a node: blocks are those of kizami::multi, which cuts by area, l lines of A of a device
+// for all of its blocks, s elements of C in them:
+//   travels to a device   pieces: k e l (1 - 1/p); device: k e l for each but the first, all from that one's link; host: k e l
+//   C of a block          pieces: e s (1 - 1/p) leave, for no piece has the form of a block; device, host: as above
+//   T = of the device that ends last: blocks one after another, each behind its lines, of which those of the first are
+//       hidden by nothing; C of the last one; agreement
 
 /// Where the matrices of a shared product lie.
 enum class Home { kPieces, kDevice, kHost };
@@ -206,11 +215,11 @@ enum class Limit { kProducts, kLinks, kNetwork, kHostMemory, kAgreement };
 inline constexpr std::size_t kNumLimits = 5;
 
 struct KIZAMI_API SharedPrediction {
-  int grid_rows = 1;
+  int grid_rows = 1;  ///< of a triangle 0, and so is the next: it is cut by area
   int grid_cols = 1;
-  std::int64_t block_rows = 0;  ///< the largest
+  std::int64_t block_rows = 0;  ///< the largest; of a triangle that of the device that ends last
   std::int64_t block_cols = 0;
-  int parts = 1;
+  int parts = 1;                                ///< of a triangle blocks of the device that ends last
   Prediction one;                               ///< of one part, on one device
   std::array<double, kNumLimits> of_limit{};    ///< seconds that each takes by itself
   std::array<double, kNumLimits> seconds_of{};  ///< as much of them as nothing hides; their sum is `seconds`
@@ -222,7 +231,8 @@ struct KIZAMI_API SharedPrediction {
   [[nodiscard]] Limit limit() const;  ///< with the most of `seconds`
 };
 
-/// @status as predict(); kInvalidArgument also: devices, parts or rates of the cluster; blocks without elements
+/// @status as predict(); kInvalidArgument also: devices, parts or rates of the cluster; blocks without elements.
+///         kUnsupported also: a triangle on several nodes, or on more devices than kizami::multi has
 KIZAMI_API Result<SharedPrediction> predict_shared(const Device& device, const Request& request,
                                                    const Cluster& cluster);
 

@@ -215,6 +215,7 @@ Status symm(Stream stream, Layout layout, const Symmetric& symmetric, std::int64
     api::StreamMemory full(stream);
     if (m > 0 && n > 0 && !exec::has_no_terms(plan.impl(), alpha)) {
       KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", stored, order, order));
+      KIZAMI_RETURN_IF_ERROR(device::validate_alignment("A", a));
       if (problem::overlaps<T>(stored, problem.c))
         return {StatusCode::kInvalidArgument, "C overlaps an operand in memory, must be disjoint from A and B"};
       const auto elements = static_cast<std::size_t>(order) * static_cast<std::size_t>(order);

@@ -102,6 +102,7 @@ void add(Prediction& out, std::string_view name, Part part, Roof roof, double se
   if (request.format != model::Format::kInt8)
     return unsupported("format = " + std::string(to_string(request.format)) + ": a processor multiplies int8");
   if (request.scalar == Scalar::kDD) return unsupported("type = dd is not predicted");
+  if (request.is_triangle) return unsupported("of a processor all of C is predicted, no triangle");
   if (request.m < 1 || request.n < 1 || request.k < 1)
     return {StatusCode::kInvalidArgument, "m, n and k must be at least 1"};
   return {};

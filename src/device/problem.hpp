@@ -2,10 +2,13 @@
 // The matrices and factors of one product on a device.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "device/prepared.hpp"
 #include "device/state.hpp"
+#include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "problem/part.hpp"
 
@@ -30,6 +33,15 @@ struct DeviceProblem {
 
   [[nodiscard]] const Prepared* prepared(Side side) const { return side == Side::kA ? a_prepared : b_prepared; }
 };
+
+/// Kernels load complex elements whole.
+/// @status kInvalidArgument, with the name
+template <class T>
+[[nodiscard]] Status validate_alignment(const char* name, const T* data) {
+  if (!kIsComplex<T> || reinterpret_cast<std::uintptr_t>(data) % sizeof(T) == 0) return {};
+  return {StatusCode::kInvalidArgument, std::string(name) + " does not begin on a " + std::to_string(sizeof(T)) +
+                                            "-byte boundary, as complex elements in device memory must"};
+}
 
 /// Whether the columns of op(B) are the rows of op(A), or their conjugates: |A||B| is then symmetric.
 template <class T>

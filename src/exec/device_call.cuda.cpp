@@ -37,11 +37,9 @@ Status validate_operands(const plan::Plan& plan, const device::DeviceProblem<T>&
   const MatrixView<const T> c = problem.c;
   if (problem::overlaps<T>(problem.a, c) || problem::overlaps<T>(problem.b, c))
     return {StatusCode::kInvalidArgument, "C overlaps an operand in memory, must be disjoint from A and B"};
-  if (!kIsComplex<T>) return {};
-  const auto is_aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % sizeof(T) == 0; };
-  if (is_aligned(problem.a.data) && is_aligned(problem.b.data) && is_aligned(problem.c.data)) return {};
-  return {StatusCode::kInvalidArgument, "A, B or C does not begin on a " + std::to_string(sizeof(T)) +
-                                            "-byte boundary, as complex elements in device memory must"};
+  for (const T* const data : {problem.a.data, problem.b.data, c.data})
+    KIZAMI_RETURN_IF_ERROR(device::validate_alignment("A, B or C", data));
+  return {};
 }
 
 Status validate_waiting(const plan::Plan& plan, product::Queue queue) {

@@ -26,10 +26,7 @@ Status validate_matrix(const plan::Plan& plan, Side side, MatrixView<const T> ma
   const bool is_a = side == Side::kA;
   KIZAMI_RETURN_IF_ERROR(problem::validate_operand(is_a ? "A" : "B", matrix, is_a ? plan.shape.m : plan.shape.k,
                                                    is_a ? plan.shape.k : plan.shape.n));
-  if (!kIsComplex<T> || reinterpret_cast<std::uintptr_t>(matrix.data) % sizeof(T) == 0) return {};
-  return {StatusCode::kInvalidArgument, std::string(is_a ? "A" : "B") + " does not begin on a " +
-                                            std::to_string(sizeof(T)) +
-                                            "-byte boundary, as complex elements in device memory must"};
+  return device::validate_alignment(is_a ? "A" : "B", matrix.data);
 }
 
 [[nodiscard]] std::string kept_text(const plan::Plan& plan) {

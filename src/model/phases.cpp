@@ -11,8 +11,6 @@
 namespace kizami::model {
 namespace {
 
-constexpr double kLargestBlock = 131072;  // of k, so that INT32 sums of residues stay exact
-
 struct Extents {
   double m = 0;
   double n = 0;
@@ -37,8 +35,8 @@ struct Setting {
                                         double plane_bytes = 1) const {
     Work work{.phase = phase, .part = Part::kComputation, .format = p.format};
     work.launches = program.products.share_by_size.empty() ? (is_one_launch ? 1 : p.num_products) : 0;
-    work.operations = 2 * p.m * p.n * p.k * p.num_products;
-    work.bytes = p.num_products * plane_bytes * (p.m + p.n) * p.k + result_bytes;
+    work.operations = p.operations();
+    work.bytes = p.num_products * plane_bytes * (p.is_triangle ? p.n : p.m + p.n) * p.k + result_bytes;
     Products of_call = p;
     of_call.element_bytes = plane_bytes;
     if (!is_one_launch) {
@@ -125,7 +123,7 @@ struct Counts {
 
 /// Whether seven products of quadrants may stand for the eight of a whole one.
 [[nodiscard]] bool may_take_quadrants(const Setting& s, const Counts& c) {
-  return s.request.may_take_quadrants && s.request.scalar == Scalar::kF64 &&
+  return s.request.may_take_quadrants && !s.request.is_triangle && s.request.scalar == Scalar::kF64 &&
          c.moduli <= s.program.residues.quadrant_moduli && static_cast<double>(s.request.k) <= kLargestBlock;
 }
 
@@ -151,11 +149,18 @@ constexpr double kSumBytes = 4;  // INT32
   const Extents e = extents_of(s.request);
   const ResidueModel& model = s.program.residues;
   const Format format = format_of(s.request);
-  const double quarter = std::ceil(e.k / 4);
+  const double quarter = std::ceil(e.k / 4);  // a digit of four elements
   const double count = is_complex(s.request.scalar) ? 3 : 1;
-  const Products p{.format = format, .m = e.m, .n = e.n, .k = quarter, .num_products = count, .num_results = count};
+  const bool is_triangle = s.request.is_triangle;  // lines of A stand for both sides
+  const Products p{.format = format,
+                   .m = e.m,
+                   .n = e.n,
+                   .k = quarter,
+                   .num_products = count,
+                   .num_results = count,
+                   .is_triangle = is_triangle};
   if (model.compare_cycles > 0) {  // a library stores the sums, and a kernel reads them
-    const double sums = count * e.m * e.n;
+    const double sums = (is_triangle ? 0.5 : 1) * count * e.m * e.n;
     PhaseTime time = s.products_time("certificate", p, kSumBytes * sums, false);
     Work compare{.phase = "certificate", .launches = 1 + model.extra_launches, .bytes = kSumBytes * sums};
     compare.sm_cycles = sums * model.compare_cycles;
@@ -163,8 +168,8 @@ constexpr double kSumBytes = 4;  // INT32
     return time;
   }
   Work work{.phase = "certificate", .part = Part::kComputation, .launches = 1 + model.extra_launches, .format = format};
-  work.operations = 2 * p.m * p.n * p.k * p.num_products;
-  work.bytes = p.num_products * (e.m + e.n) * quarter;
+  work.operations = p.operations();
+  work.bytes = p.num_products * (is_triangle ? e.n : e.m + e.n) * quarter;
   work.reached = model.certificate_share * share_reached(s.program.products, p, s.rates, s.is_sustained);
   return time_of(work, s.rates);
 }
@@ -177,8 +182,10 @@ constexpr double kSumBytes = 4;  // INT32
   const double parts = has_parts ? 2 : 1;
   const bool is_weak = has_weak_fp64(s.rates);
   const double bytes = element_bytes(s.request);
-  const double lines = (e.m + e.n) * e.k;
-  const double pairs = e.m * e.n;
+  const bool is_triangle = s.request.is_triangle;  // lines of A stand for both sides
+  const double num_lines = is_triangle ? e.n : e.m + e.n;
+  const double lines = num_lines * e.k;
+  const double pairs = (is_triangle ? 0.5 : 1) * e.m * e.n;
   const Format format = format_of(s.request);
 
   constexpr double kQuadrantProducts = 7;
@@ -205,7 +212,13 @@ constexpr double kSumBytes = 4;  // INT32
 
   const double blocks = std::ceil(e.k / kLargestBlock);
   const double count = c.products * blocks;
-  Products p{.format = format, .m = e.m, .n = e.n, .k = e.k / blocks, .num_products = count, .num_results = count};
+  Products p{.format = format,
+             .m = e.m,
+             .n = e.n,
+             .k = e.k / blocks,
+             .num_products = count,
+             .num_results = count,
+             .is_triangle = is_triangle};
   if (takes_quadrants) {
     p = {.format = format, .m = std::ceil(e.m / 2), .n = std::ceil(e.n / 2), .k = std::ceil(e.k / 2)};
     p.num_products = p.num_results = kQuadrantProducts * c.products;
@@ -213,7 +226,8 @@ constexpr double kSumBytes = 4;  // INT32
   const double stored = model.reduces_in_product ? 1 : kSumBytes;
   // Products of a library: one call each, but of a small C so many in one.
   const bool is_one_launch = model.reduces_in_product || pairs < model.most_batched_elements;
-  out.times.push_back(s.products_time("products", p, stored * p.m * p.n * p.num_results, is_one_launch));
+  const double results = (is_triangle ? 0.5 : 1) * p.m * p.n * p.num_results;
+  out.times.push_back(s.products_time("products", p, stored * results, is_one_launch));
   if (!model.reduces_in_product) {
     Work reduce{.phase = "residues", .launches = is_one_launch ? 1 : count};
     reduce.bytes = pairs * (kSumBytes * c.products + c.planes) * blocks;
@@ -228,7 +242,7 @@ constexpr double kSumBytes = 4;  // INT32
   crt.int32_instructions = is_weak ? pairs * parts * c.moduli * model.crt_int32_weak : 0;
   out.times.push_back(time_of(crt, s.rates));
 
-  out.operations = takes_quadrants ? 2 * p.m * p.n * p.k * p.num_products : 2 * e.m * e.n * e.k * c.products;
+  out.operations = takes_quadrants ? p.operations() : 2 * pairs * e.k * c.products;
   out.products = static_cast<int>(takes_quadrants ? p.num_products : c.products);
   out.accumulators = out.products;
   return out;
@@ -521,7 +535,7 @@ Format format_of(const Request& request) {
 
 double flops_of(const Request& request) {
   const Extents e = extents_of(request);
-  return (is_complex(request.scalar) ? 8 : 2) * e.m * e.n * e.k;
+  return (is_complex(request.scalar) ? 8 : 2) * (request.is_triangle ? 0.5 : 1) * e.m * e.n * e.k;
 }
 
 Phases phases_of(const Program& program, const Request& request, const Rates& rates, bool is_sustained) {

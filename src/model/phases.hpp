@@ -11,7 +11,8 @@
 
 namespace kizami::model {
 
-inline constexpr int kDigitBits = 7;  ///< of a slice in INT8, beside the sign
+inline constexpr int kDigitBits = 7;             ///< of a slice in INT8, beside the sign
+inline constexpr double kLargestBlock = 131072;  ///< of k, so that INT32 sums of residues stay exact
 
 struct Phases {
   std::vector<PhaseTime> times;
@@ -28,7 +29,7 @@ struct Phases {
 
 /// What is multiplied: INT8, but where the request says otherwise, and native.
 [[nodiscard]] Format format_of(const Request& request);
-/// 2 m n k, of complex types 8 m n k.
+/// 2 m n k, of complex types 8 m n k; of one triangle half.
 [[nodiscard]] double flops_of(const Request& request);
 
 /// Products that one INT32 accumulator holds, digits of `digit_bits` bits beside the sign; 0: not one, k has to be cut.

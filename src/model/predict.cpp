@@ -32,6 +32,21 @@ constexpr int kMostModuli = 24;
   return way == Way::kOzimmu || way == Way::kEf || way == Way::kEfS || way == Way::kEfL;
 }
 
+/// One product leaves tiles of the other triangle out: engine hopper's, of residues in INT8.
+[[nodiscard]] Status check_triangle(const Request& r, ProgramName program) {
+  if (!r.is_triangle) return {};
+  if (r.m != r.n) return invalid(fmt::format("m = {}, must be n = {} for one triangle of C", r.m, r.n));
+  if (r.way != Way::kOzaki2)
+    return unsupported(fmt::format("way {} makes all of C, must be ozaki2 for one triangle", to_string(r.way)));
+  if (program != ProgramName::kKizami)
+    return unsupported(fmt::format("program {} makes all of C, must be kizami for one triangle", to_string(program)));
+  if (format_of(r) != Format::kInt8)
+    return unsupported(fmt::format("format {} makes all of C, must be int8 for one triangle", to_string(format_of(r))));
+  if (static_cast<double>(r.k) > kLargestBlock)
+    return unsupported(fmt::format("k = {}, must be at most {} for one triangle", r.k, kLargestBlock));
+  return {};
+}
+
 [[nodiscard]] Status check_way(const Device& device, const Request& r, ProgramName program) {
   if (r.scalar == Scalar::kDD) return unsupported("type dd is of processors: the model has no phases for it");
   if (r.way == Way::kNative) return {};
@@ -98,6 +113,7 @@ Result<Prediction> predict(const Device& device, const Request& request) {
   const ProgramName program =
       request.program.value_or(device.compute_capability == 90 ? ProgramName::kKizami : ProgramName::kPortable);
   KIZAMI_RETURN_IF_ERROR(check_way(device, request, program));
+  KIZAMI_RETURN_IF_ERROR(check_triangle(request, program));
   if (is_complex(request.scalar) && is_sliced(request.way) && request.complex_form == ComplexForm::kAuto) {
     std::optional<Prediction> best;
     for (const ComplexForm form : {ComplexForm::kKaratsuba, ComplexForm::kEnlarged, ComplexForm::kFour}) {

@@ -16,11 +16,13 @@ constexpr std::array<std::pair<double, double>, 4> kLibraryShares = {
 /// Fitted on one H200 to products of types D and Z, n = 1024, 4096 and 8192 (lab/results/h200/certificate.jsonl,
 /// product.jsonl): 31 us at n = 1024 and 1.15 ms at 4096 give share and uncovered cycles; 2.58, 9.98 and 22.7 ms, beside
 /// what these would take at the highest clock, give the slope.
-/// The smaller form reaches 1550 TOPS of 1567 to 1620 at n = 4096 (docs/perf/h200_product.md).
+/// The smaller form reaches 1550 TOPS of 1567 to 1620 at n = 4096 (docs/perf/h200_product.md). That of a triangle is fitted to
+/// dsyrk of 8192, 6.32 ms in all (lab/results/h200/level3.jsonl, e1cd4d78).
 constexpr TileForm kOwnForms[] = {{256, 128, 0.953}, {128, 128, 0.92}};
 constexpr ProductModel kTiles{.forms = kOwnForms,
                               .few_bytes = 4e6,  // as tile_for() takes squares, engines/hopper/forms.cpp
                               .uncovered_cycles = 4070,
+                              .triangle_share = 0.914,
                               .cool_seconds = 1e-3,
                               .slope = 0.059,
                               .least = 0.78};
@@ -189,11 +191,20 @@ constexpr Program kPortableElsewhere = portable_elsewhere();
 /// and of an H100.
 constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
 
+/// Tiles of one product, in whole numbers of them.
+[[nodiscard]] double tiles_of(const TileForm& form, const Products& p) {
+  if (!p.is_triangle) return std::ceil(p.m / form.i) * std::ceil(p.n / form.j);
+  const double side = std::max(form.i, form.j);
+  const double along = std::ceil(p.n / side);
+  return along * (along + 1) / 2 * (side / form.i) * (side / form.j);
+}
+
 /// Seconds of products in one form, k in so many parts.
 [[nodiscard]] double seconds_in_form(const ProductModel& model, const TileForm& form, double k_parts, const Products& p,
                                      const Rates& rates) {
-  const double tiles = std::ceil(p.m / form.i) * std::ceil(p.n / form.j) * p.num_results * k_parts;
-  const double share = form.share * (p.format == Format::kFp32 ? model.fp32_share : 1.0);
+  const double tiles = tiles_of(form, p) * p.num_results * k_parts;
+  const double share =
+      form.share * (p.format == Format::kFp32 ? model.fp32_share : 1.0) * (p.is_triangle ? model.triangle_share : 1.0);
   const double at_once = std::min(tiles, rates.sms);
   // Cycles of an element of k of a tile.
   const double operations_per_cycle = rates.of(p.format) / rates.sms / rates.clock_hz * share;
@@ -219,13 +230,14 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
   if (model.few_bytes > 0) {
     constexpr double kFewLines = 128;
     const double bytes = (p.m + p.n) * p.k * std::max(p.longest, 1.0);
-    const bool is_small = bytes < model.few_bytes || std::min(p.m, p.n) <= kFewLines;
+    // The kernel of a triangle has one form.
+    const bool is_small = !p.is_triangle && (bytes < model.few_bytes || std::min(p.m, p.n) <= kFewLines);
     return seconds_in_form(model, model.forms[is_small ? 1 : 0], 1, p, rates);
   }
   constexpr double kLeastPart = 32;  // elements of k
   double least = std::numeric_limits<double>::infinity();
   for (const TileForm& form : model.forms) {
-    const double tiles = std::ceil(p.m / form.i) * std::ceil(p.n / form.j) * p.num_results;
+    const double tiles = tiles_of(form, p) * p.num_results;
     for (double parts = 1; parts == 1 || (model.cuts_k && tiles * parts <= rates.sms && p.k / parts >= kLeastPart);
          parts *= 2) {
       least = std::min(least, seconds_in_form(model, form, parts, p, rates));
@@ -248,7 +260,7 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
   const double slope = p.format == Format::kFp32 ? model.fp32_slope : model.slope;
   const double hot = is_cool ? 1 : 1 - slope * std::log(std::max(seconds * p.num_calls / model.cool_seconds, 1.0));
   const double clock = is_sustained && !is_cool ? model.least : std::max(hot, model.least);
-  return 2.0 * p.m * p.n * p.k * p.num_products / rates.of(p.format) / seconds * clock;
+  return p.operations() / rates.of(p.format) / seconds * clock;
 }
 
 }  // namespace

@@ -29,8 +29,9 @@ struct ProductModel {
   double uncovered_cycles = 0;  ///< of a tile: its start and its store
   bool cuts_k = false;          ///< into 2, 4, 8 ... parts, where tiles are fewer than multiprocessors
   bool reads_through_l2 =
-      false;                ///< no multiprocessor has lines of another: what all read at once is below the rate of L2
-  double result_bytes = 0;  ///< of an element of a result, stored when its tile is done
+      false;                  ///< no multiprocessor has lines of another: what all read at once is below the rate of L2
+  double result_bytes = 0;    ///< of an element of a result, stored when its tile is done
+  double triangle_share = 1;  ///< of the share, of the kernel that walks one triangle in squares of tiles
   // Outside of tensor cores.
   double fp32_share = 1;           ///< of the share
   double fp32_slope = 0;           ///< instead of `slope`
@@ -145,6 +146,10 @@ struct Products {
   double element_bytes = 1;
   double stored_bytes = 0;  ///< of an element of a result, where that is more than the model's
   bool is_added = false;    ///< to sums in memory, which are read
+  /// Of one triangle, m = n: tiles that have an element of it, in squares as wide as the longer side of a tile.
+  bool is_triangle = false;
+
+  [[nodiscard]] double operations() const { return (is_triangle ? 1 : 2) * m * n * k * num_products; }
 };
 /// The share of the rate that they reach. @param is_sustained  minutes into a run, at the limit of power
 [[nodiscard]] double share_reached(const ProductModel& model, const Products& products, const Rates& rates,

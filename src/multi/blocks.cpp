@@ -216,4 +216,23 @@ std::vector<Rect> halve_block(const Rect& block) {
   return {{block.row, block.row, half, half}, {middle, middle, rest, rest}, {middle, block.row, rest, half}};
 }
 
+bool halve_all(std::vector<Rect>& blocks) {
+  std::vector<Rect> halves;
+  for (const Rect& block : blocks) {
+    const std::vector<Rect> of_block = halve_block(block);
+    halves.insert(halves.end(), of_block.begin(), of_block.end());
+  }
+  const bool is_cut = halves.size() > blocks.size();
+  blocks = std::move(halves);
+  return is_cut;
+}
+
+std::vector<Rect> cut_share_of_triangle(std::vector<Rect> dealt, int parts, std::size_t devices) {
+  const bool is_square_alone = dealt.size() == 1 && dealt[0].row != dealt[0].col;
+  const std::size_t wished = parts != 0 ? static_cast<std::size_t>(parts) : devices > 1 && is_square_alone ? 2 : 1;
+  while (!dealt.empty() && dealt.size() < wished && halve_all(dealt)) {
+  }
+  return dealt;
+}
+
 }  // namespace kizami::multi

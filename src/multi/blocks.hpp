@@ -2,6 +2,7 @@
 // Which part of C each device computes: pure functions of shape, speeds and memory. k is never cut.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -41,5 +42,13 @@ namespace kizami::multi {
 /// A block in smaller ones of about half its extents: a triangle in two and the square between them, others in two
 /// along the longer side. A block of one element stays.
 [[nodiscard]] std::vector<Rect> halve_block(const Rect& block);
+/// All blocks in about half. @return whether any was cut
+bool halve_all(std::vector<Rect>& blocks);
+
+/// One device's blocks of a triangle that so many devices share, in at least so many parts; 0: as many as gain. A triangle
+/// alone stays whole: what its halves split and bring again costs as much as is hidden by their order. A square alone is
+/// cut in two, so that one half's lines come beside the other's products.
+/// @range parts >= 0
+[[nodiscard]] std::vector<Rect> cut_share_of_triangle(std::vector<Rect> dealt, int parts, std::size_t devices);
 
 }  // namespace kizami::multi

@@ -219,29 +219,8 @@ Status plan_blocks(Share& share, const MultiPlan& plan, const Policy& policy, co
   return {};
 }
 
-/// Rows of the triangles that a share is cut into at least where memory is short.
+/// Lines along the longer side of the blocks that a share is cut into at least where memory is short.
 constexpr std::int64_t kLeastTriangle = 128;
-
-/// Parts that a share of a triangle is cut into. A triangle alone stays whole: what its halves split and bring again
-/// costs as much as is hidden by their order. A square alone is cut in two, so that one half's lines come beside the
-/// other's products.
-[[nodiscard]] std::size_t triangle_parts_wished(const Placement& placement, const std::vector<Rect>& dealt) {
-  if (placement.parts != 0) return static_cast<std::size_t>(placement.parts);
-  const bool is_square_alone = dealt.size() == 1 && dealt[0].row != dealt[0].col;
-  return placement.devices.size() > 1 && is_square_alone ? 2 : 1;
-}
-
-/// All blocks of a share in about half. @return whether any was cut
-bool halve_all(std::vector<Rect>& blocks) {
-  std::vector<Rect> halves;
-  for (const Rect& block : blocks) {
-    const std::vector<Rect> of_block = halve_block(block);
-    halves.insert(halves.end(), of_block.begin(), of_block.end());
-  }
-  const bool is_cut = halves.size() > blocks.size();
-  blocks = std::move(halves);
-  return is_cut;
-}
 
 /// Blocks of this orientation, of those of the lower triangle.
 [[nodiscard]] std::vector<Rect> in_part(const problem::Part& part, std::vector<Rect> blocks) {
@@ -369,13 +348,9 @@ Result<MultiPlan> make_triangle(const problem::Shape& shape, const problem::Part
   plan.part = part;
   // A plan takes a quarter of the memory by itself; the product of a triangle holds whole operands.
   for (Budget& budget : budgets) budget.product = policy.workspace_limit_bytes == 0 ? budget.panels : budget.product;
-  const std::vector<std::vector<Rect>> dealt = deal_triangle(shape.n, speeds);
-  std::vector<std::vector<Rect>> cut = dealt;
-  for (std::size_t i = 0; i < cut.size(); ++i) {
-    const std::size_t wished = triangle_parts_wished(placement, dealt[i]);
-    while (!cut[i].empty() && cut[i].size() < wished && halve_all(cut[i])) {
-    }
-  }
+  std::vector<std::vector<Rect>> cut = deal_triangle(shape.n, speeds);
+  for (std::vector<Rect>& blocks : cut)
+    blocks = cut_share_of_triangle(std::move(blocks), placement.parts, speeds.size());
   // Where one share has no room all of it is cut again: whether there is one block in all decides how it is run.
   for (std::size_t i = 0; i < cut.size();) {
     for (std::size_t x = 0; x < cut.size(); ++x) plan.shares[x].blocks = in_part(part, cut[x]);
@@ -392,7 +367,9 @@ Result<MultiPlan> make_triangle(const problem::Shape& shape, const problem::Part
       continue;
     }
     const bool was_one_block = plan.num_blocks() == 1;
-    const bool is_small = share.blocks.empty() || share.blocks[0].rows < 2 * kLeastTriangle;
+    const bool is_small = std::all_of(share.blocks.begin(), share.blocks.end(), [](const Rect& block) {
+      return std::max(block.rows, block.cols) < 2 * kLeastTriangle;
+    });
     if (is_small || !may_fit_in_less(status, share, plan, policy, plan_on) || !halve_all(cut[i])) return status;
     if (was_one_block) i = 0;
   }

@@ -18,6 +18,10 @@ CARD = {"format": 1, "name": "card", "title": "A card", "compute_capability": "8
 
 
 class PredictTest(CliTest):
+    def records(self, name):
+        lines = (Path(__file__).parents[2] / f"lab/results/h200/{name}.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
     def predicted(self, *args):
         return [json.loads(line) for line in self.succeed("predict", *args, "--json").splitlines()]
 
@@ -149,9 +153,8 @@ class PredictTest(CliTest):
         off = {(4, "pieces", 1, "16384x16384x16384"): 0.35, (4, "pieces", 2, "16384x16384x16384"): 0.35}
         off_once = {("5ddec65f", 2, "pieces", 2, "16384x16384x16384"): 0.175, ("80448286", 4, "pieces", 1, "16384x16384x16384"): 0.175}
         most = 0.17
-        records = Path(__file__).parents[2] / "lab/results/h200/multi.jsonl"
         seen = 0
-        for record in map(json.loads, records.read_text().splitlines()):
+        for record in self.records("multi"):
             if record["who"] != "kizami::multi":
                 continue
             letter, _, shape = record["case"].split()[:3]
@@ -165,6 +168,67 @@ class PredictTest(CliTest):
                 self.assertGreater(error, most, f"{record} is no exception any more")
             seen += 1
         self.assertGreater(seen, 10)
+
+    def test_one_triangle(self):
+        whole, = self.predicted(8192, 8192, 8192, "--device", "h200", "--scheme", "ozaki2")
+        row, = self.predicted(8192, 8192, 8192, "--device", "h200", "--syrk")
+        self.assertEqual((row["scheme"], row["operation"], whole["operation"]), ("ozaki2", "syrk", "gemm"))
+        self.assertAlmostEqual(row["tflops"], 8192 ** 3 / row["seconds"] * 1e-12)
+        self.assertLess(row["seconds"], 0.6 * whole["seconds"])
+        self.assertIn("ozaki2, program kizami, one triangle (14 real products)", self.succeed("predict", 8192, 8192, 8192, "--device", "h200", "--syrk"))
+        self.assertEqual(len(self.predicted("--sweep", "4096:16384", "--device", "h200", "--syrk")), 3)
+        rows = self.predicted(32768, 32768, 32768, "--device", "h200", "--syrk", "--share", "1,2,4,8")
+        self.assertEqual([row["devices"] for row in rows], [1, 2, 4, 8])
+        self.assertEqual([row["grid"] for row in rows], [None] * 4)
+        self.assertAlmostEqual(rows[0]["efficiency"], 1)
+        for row in rows:
+            self.assertEqual(row["operation"], "syrk")
+            self.assertAlmostEqual(sum(row["seconds_exposed"].values()), row["seconds"])
+            self.assertAlmostEqual(row["tflops"], 32768 ** 3 / row["seconds"] * 1e-12, places=3)
+        self.assertEqual(rows[1]["block"], [23168, 23168])  # the triangle of 0.71 n
+        self.assertIn("triangle", self.succeed("predict", 8192, 8192, 8192, "--device", "h200", "--syrk", "--share", 2))
+        on = "--device", "h200", "--syrk"
+        self.expect_error(USAGE, "predict", 8192, 4096, 8192, *on, says="m = 8192, must be n = 4096 for one triangle")
+        self.expect_error(REFUSED, "predict", 8, 8, 8, *on, "--scheme", "native", says="must be ozaki2 for one triangle")
+        self.expect_error(REFUSED, "predict", 8192, 8192, 8192, *on, "--share", 9, says="9 devices, must be at most 8 of one node")
+        self.expect_error(REFUSED, "predict", 8, 8, 8, "--device", "cpu", "--syrk", says="of a processor all of C is predicted, no triangle")
+
+    def test_triangles_as_measured(self):
+        """One triangle on one, two and four H200, of the records, within 17 % as products are; each that is not is named."""
+        # Recorded before cards began sooner and split lines as they come: four cards then lost 7 ms of 21 at 16384, where products of 34 ms lost 10,
+        # and 25 of 134 at 32768 (docs/multi.md). Predicted 284, 305 and 308 TFLOPS.
+        off = {("af353778", 4, "pieces", 1, "16384x16384"): 0.39, ("af353778", 4, "pieces", 2, "16384x16384"): 0.39,
+               ("af353778", 4, "pieces", 1, "32768x32768"): 0.175}
+        most = 0.17
+        seen = 0
+        for record in self.records("multi"):
+            if record["who"] not in ("kizami syrk", "kizami::multi syrk"):
+                continue
+            letter, _, _, shape = record["case"].split()[:4]
+            n, k = shape.split("x")
+            args = n, n, k, "--device", "h200", "--syrk", "--type", {"s": "f32", "d": "f64", "c": "c64", "z": "c128"}[letter]
+            row, = self.predicted(*args, "--share", record["devices"], "--from", record["from"], "--parts", max(record["parts"], 1))
+            error = abs(row["tflops"] / record["tflops"] - 1)
+            limit = off.get((record["commit"], record["devices"], record["from"], record["parts"], shape), most)
+            self.assertLess(error, limit, record)
+            if limit > most:
+                self.assertGreater(error, most, f"{record} is no exception any more")
+            seen += 1
+        self.assertGreater(seen, 6)
+
+    def test_triangles_of_one_device_as_measured(self):
+        """Calls of cuBLAS that were one product of a triangle by ozaki2, from 4096 on, where a call's starts are no large part."""
+        seen = 0
+        for record in self.records("level3"):
+            letter, routine, n = record["case"].split()
+            is_ec = record["scheme"] == "ec" or letter == "s" and record["scheme"] == "auto" and record["commit"] != "e1cd4d78"
+            is_one_product = record["who"] == "default" and (record["emulated"], record["native"]) == (1, 0)
+            if routine not in ("syrk", "herk") or not is_one_product or int(n) < 4096 or is_ec:
+                continue
+            row, = self.predicted(n, n, n, "--device", "h200", "--syrk", "--type", {"s": "f32", "d": "f64", "c": "c64", "z": "c128"}[letter])
+            self.assertLess(abs(row["tflops"] / record["tflops"] - 1), 0.15, record)
+            seen += 1
+        self.assertGreater(seen, 15)
 
     def test_a_file_is_a_device(self):
         Path(self.dir, "card.json").write_text(json.dumps(CARD))

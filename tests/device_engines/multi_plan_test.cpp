@@ -280,6 +280,22 @@ TEST(MultiPlan, ATriangleIsCutUntilItFits) {
   EXPECT_EQ(one.num_blocks(), 1U);
 }
 
+/// A share whose first block is a small triangle has all of its others cut, too: of a device that is slow, 48 rows below
+/// all lines of the other one.
+TEST(MultiPlan, LongBlocksBehindASmallTriangleAreCut) {
+  const problem::Part lower{problem::PartKind::kLower};
+  const Placement uneven{.devices = {0, 1}, .speeds = {1, 0.05}};
+  const MultiPlan whole = made_triangle({Scalar::kF64, 2000, 2000, 20000}, lower, uneven);
+  ASSERT_EQ(whole.shares[1].blocks.size(), 2U);
+  EXPECT_LT(whole.shares[1].blocks[0].rows, 128);
+  EXPECT_GT(whole.shares[1].blocks[1].cols, 1900);
+  Policy policy;
+  policy.workspace_limit_bytes = share_bytes(whole, whole.shares[1], {}) / 2;
+  const MultiPlan plan = made_triangle({Scalar::kF64, 2000, 2000, 20000}, lower, uneven, policy);
+  expect_sound_triangle(plan);
+  for (const Share& share : plan.shares) EXPECT_LE(share_bytes(plan, share, {}), policy.workspace_limit_bytes);
+}
+
 TEST(MultiPlan, RefusesTrianglesByName) {
   const auto status = [](const Policy& policy, std::int64_t n, std::int64_t k) {
     return make_triangle({Scalar::kF64, n, n, k}, {problem::PartKind::kLower}, policy, {.devices = {0, 1}},

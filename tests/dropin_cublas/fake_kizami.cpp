@@ -178,25 +178,36 @@ void Steps::forget() {
 
 using namespace dropin_test;  // NOLINT(google-build-using-namespace)
 
-/// What is in the address of a plan: how much workspace it has at most, and 1, which seconds of Planner::seconds_of are its
-/// own, and whether it is native by name.
+/// What is in the address of a plan: how much workspace it has at most, and 1, which of those made by Planner::seconds_of it
+/// is, and whether it is native by name.
 constexpr std::uintptr_t kIsNativeByName = std::uintptr_t{1} << 62;
 constexpr int kSecondsShift = 44;
 constexpr std::uintptr_t kWorkspaceBits = (std::uintptr_t{1} << kSecondsShift) - 1;
-std::vector<double>& all_seconds() {
-  static std::vector<double> instance(1);
+struct MadePlan {
+  double seconds = 0;
+  bool is_native = false;
+};
+std::vector<MadePlan>& made_plans() {
+  static std::vector<MadePlan> instance(1);
   return instance;
 }
+std::size_t index_of_made(const void* address) {
+  return (reinterpret_cast<std::uintptr_t>(address) & ~kIsNativeByName) >> kSecondsShift;
+}
 
-Scheme Plan::scheme() const { return workspace_bytes() < planner().native_below ? Scheme::kNative : planner().scheme; }
+Scheme Plan::scheme() const {
+  const bool is_native =
+      workspace_bytes() < planner().native_below || made_plans().at(index_of_made(impl_.get())).is_native;
+  return is_native ? Scheme::kNative : planner().scheme;
+}
 std::string_view Plan::engine() const { return "hopper"; }
 std::uint64_t Plan::numerics_hash() const { return planner().numerics; }
 int Plan::base_moduli() const { return 14; }
 double Plan::bound() const { return 0x1p-50; }
 Gauge Plan::gauge() const { return Gauge::kEntry; }
 double Plan::predicted_seconds() const {
-  const std::uintptr_t index = (reinterpret_cast<std::uintptr_t>(impl_.get()) & ~kIsNativeByName) >> kSecondsShift;
-  if (index != 0) return all_seconds().at(index);
+  const std::size_t index = index_of_made(impl_.get());
+  if (index != 0) return made_plans().at(index).seconds;
   return (reinterpret_cast<std::uintptr_t>(impl_.get()) & kIsNativeByName) != 0 ? planner().native_seconds : 0.25;
 }
 std::size_t Plan::workspace_bytes() const {
@@ -233,8 +244,8 @@ Result<Plan> make_plan(Scalar, std::int64_t m, std::int64_t n, std::int64_t k, c
   std::uintptr_t address = (most + 1) | (is_native ? kIsNativeByName : 0);
   if (planner().seconds_of) {
     const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-    all_seconds().push_back(planner().seconds_of(operations, is_native));
-    address |= (all_seconds().size() - 1) << kSecondsShift;
+    made_plans().push_back({planner().seconds_of(operations, is_native), operations < planner().native_operations});
+    address |= (made_plans().size() - 1) << kSecondsShift;
   }
   return Plan(std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(),  // nobody looks behind it
                                                 reinterpret_cast<const plan::Plan*>(address)));
@@ -411,7 +422,7 @@ namespace kizami::dropin::cublas {
 template <class T>
 Status solve_block(const Forward<T>& system, cudaStream_t) {
   SolvedBlocks& blocks = solved_blocks();
-  if (!blocks.status.ok()) return blocks.status;
+  if (!blocks.status.ok() && blocks.count >= blocks.good) return blocks.status;
   ++blocks.count;
   blocks.largest = std::max(blocks.largest, system.order);
   if (!blocks.computes) return {};

@@ -84,6 +84,7 @@ struct SolvedBlocks {
   std::int64_t largest = 0;  ///< order
   bool computes = true;      ///< false: addresses are no memory
   Status status;             ///< what a block comes to
+  int good = 0;              ///< so many solve before it
 };
 SolvedBlocks& solved_blocks();
 
@@ -97,6 +98,7 @@ struct Planner {
   double native_seconds = 0.25;     ///< predicted of a plan of scheme native by name; of others 0.25
   /// if not empty, for these: seconds of 2 m n k operations, of scheme native by name or not
   std::function<double(double operations, bool is_native)> seconds_of;
+  double native_operations = 0;      ///< a plan for fewer prefers the native library; with seconds_of
   std::size_t prepared_bytes = 512;  ///< that a prepared operand takes; 0: the scheme keeps nothing
   std::uint64_t numerics = 1;
   Status preparation;  ///< what cuda::prepare() comes to

@@ -382,7 +382,7 @@ TEST_F(Level3, SolutionsAreTakenForTheirBlocksAlone) {
   planner() = {};
 }
 
-TEST_F(Level3, ABlockThatCudaRefusesIsNativeOrTurnsKizamiOff) {
+TEST_F(Level3, ABlockThatCudaRefusesIsNative) {
   compute_on_both_sides<double>();
   solved_blocks().status = {StatusCode::kOutOfMemory, "no memory for a kernel"};
   Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
@@ -390,10 +390,33 @@ TEST_F(Level3, ABlockThatCudaRefusesIsNativeOrTurnsKizamiOff) {
   EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(problem.c(), expected);
   EXPECT_GE(native.size(), 4U);
-  solved_blocks().status = {StatusCode::kInternal, "the test says so"};
+}
+
+/// A launch that is refused has written nothing, whether it is that of the first block or of a later one: cuBLAS has what
+/// is left of the call, and all later ones.
+TEST_F(Level3, ABlockThatCannotBeLaunchedTurnsKizamiOffAndIsNative) {
+  for (const int good : {0, 1, 3}) {
+    dropin::cublas::forget_device_failure();
+    compute_on_both_sides<double>();
+    solved_blocks().count = 0;
+    solved_blocks().good = good;
+    solved_blocks().status = {StatusCode::kInternal, "the test says so"};
+    Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
+    const std::vector<double> expected = problem.expected();
+    EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_SUCCESS) << good;
+    EXPECT_EQ(problem.c(), expected) << good;
+    EXPECT_EQ(solved_blocks().count, good);
+    EXPECT_EQ(kizami.size(), static_cast<std::size_t>(good));  // a product behind each block
+    EXPECT_GE(native.size(), 4U - static_cast<std::size_t>(good)) << good;
+    EXPECT_NE(logged.find("the test says so"), std::string::npos) << logged;
+    expect_forwarded([&] { return call_cublas(problem.arguments()); });
+  }
+  dropin::cublas::forget_device_failure();
+  runtime().works = false;
+  solved_blocks().count = solved_blocks().good = 0;
+  Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
   EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_EXECUTION_FAILED);
   EXPECT_TRUE(native.empty());
-  expect_forwarded([&] { return call_cublas(problem.arguments()); });
 }
 
 TEST_F(Level3, ProductsThatKizamiRefusesAreNative) {
@@ -442,6 +465,58 @@ TEST_F(Level3, OfThePlannerOnlyWhatIsPredictedToGain) {
   expect_emulated_beside_blocks(rank_k(8192, 8192), 3, 4);
   expect_emulated_beside_blocks(rank_k(4095, 30), 1, 2);
   expect_emulated_beside_blocks(rank_k(40, 30), 3, 4);
+  planner() = {};
+}
+
+/// One product of the triangle has twice the tiles of the largest product beside the diagonal.
+TEST_F(Level3, ATriangleIsAskedForWhereItsLargestProductIsNative) {
+  const auto rank_k = [&](std::int64_t n) {
+    return [=, this] {
+      const double one = 1;
+      return cublasDsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, n, &one,
+                               address<const double>(0xA000), n, &one, address<double>(0xC000), n);
+    };
+  };
+  const auto operations = [](double m, double n, double k) { return 2 * m * n * k; };
+  planner().seconds_of = card_of(54e12);
+  planner().native_operations = operations(1500, 1500, 3000) + 1;
+  takes_triangles() = true;
+  expect_emulated_beside_blocks(rank_k(3000), 1, 0);
+  EXPECT_TRUE(kizami.empty() || kizami[0].triangle);
+  expect_forwarded(rank_k(700));  // not predicted to gain
+  planner().native_operations = operations(3100, 3100, 3100) + 1;
+  expect_forwarded(rank_k(3100));  // nor is all of C Kizami's
+  takes_triangles() = false;
+  planner() = {};
+}
+
+/// What a thread is told while the device has no memory for what Kizami keeps there is not what it remembers.
+TEST_F(Level3, NoAnswerWithoutMemoryIsRemembered) {
+  const double one = 1;
+  const auto* a = address<const double>(0xA000);
+  const auto* b = address<const double>(0xB000);
+  auto* c = address<double>(0xC000);
+  const auto rank_k = [&] {
+    return cublasDsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, 2000, 2000, &one, a, 2000, &one, c,
+                             2000);
+  };
+  planner().seconds_of = card_of(1.3e12);
+  std::size_t without_memory = 0;
+  const cublasStatus_t status = call([&] {
+    // The plan of the largest product is remembered, those of the others are not there.
+    static_cast<void>(cublasDgemm_v2_64(handle.get(), CUBLAS_OP_N, CUBLAS_OP_T, 1000, 1000, 2000, &one, a, 2000, b,
+                                        2000, &one, c, 2000));
+    kizami.clear();
+    planner().status = {StatusCode::kOutOfMemory, "the test says so"};
+    static_cast<void>(rank_k());
+    without_memory = native.size();
+    planner().status = {};
+    return rank_k();
+  });
+  EXPECT_EQ(status, CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(without_memory, 1U);  // the call as it came
+  EXPECT_EQ(kizami.size(), 7U);
+  EXPECT_EQ(native.size() - without_memory, 8U);
   planner() = {};
 }
 

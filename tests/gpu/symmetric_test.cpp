@@ -92,5 +92,18 @@ TYPED_TEST(SymmetricCall, RefusesNoMatrixAndAnOverlap) {
   EXPECT_EQ(code(x.data(), x.data() + 100), StatusCode::kOk);
 }
 
+/// As gemm(): kernels load complex elements whole.
+TYPED_TEST(SymmetricCall, RefusesComplexElementsOffTheirBoundary) {
+  using T = TypeParam;
+  if constexpr (kIsComplex<T>) {
+    const DeviceArray<T> x(std::vector<T>(400));
+    const auto* const off = reinterpret_cast<const T*>(reinterpret_cast<const RealOf<T>*>(x.data()) + 1);
+    const Status status = cuda::symm<T>(nullptr, Layout::kColMajor, {}, 10, 10, T{1}, off, 10, x.data() + 200, 10, T{0},
+                                        x.data() + 300, 10);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.reason().find("A does not begin on a"), 0U) << status.reason();
+  }
+}
+
 }  // namespace
 }  // namespace kizami::gpu_test

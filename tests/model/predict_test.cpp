@@ -121,6 +121,17 @@ TEST(Program, TilesGoInRounds) {
               1 - 0.1 * (1 + std::log(2.0)), 1e-12);
 }
 
+TEST(Program, ATriangleHasSquaresOfTiles) {
+  const TileForm forms[] = {{100, 50, 1}};
+  const ProductModel model{.forms = forms, .uncovered_cycles = 1000};
+  // Of 3 x 3 squares 6 have an element of the triangle, of 2 tiles each: 60 squares are two rounds of 100 tiles, of
+  // 2 * 100 * 50 * 50 operations at 1 TOPS, and 1 us each.
+  const Products p{.m = 250, .n = 250, .k = 50, .num_products = 10, .num_results = 10, .is_triangle = true};
+  const double seconds = 2 * (5e5 / 1e12 + 1e-6);
+  EXPECT_EQ(p.operations(), 250.0 * 250 * 50 * 10);
+  EXPECT_NEAR(share_reached(model, p, round_rates(), false), p.operations() / 1e14 / seconds, 1e-12);
+}
+
 TEST(Program, TilesOfUnequalSumsEndWithTheLongest) {
   const TileForm forms[] = {{100, 100, 1}};
   const ProductModel model{.forms = forms};
@@ -507,6 +518,30 @@ TEST(Predict, ALibrarysSampledProductsAreComparedByAKernel) {
   }
 }
 
+/// Lines of A are split once, C has half of its elements, and of its tiles those of 32 x 33 / 2 squares of 256.
+TEST(Predict, ATriangleIsHalfOfTheProduct) {
+  const Device& h200 = *find_device("h200");
+  Request request = square(Way::kOzaki2, 8192);
+  request.may_take_quadrants = false;
+  const Prediction all = predicted(h200, request);
+  request.is_triangle = true;
+  const Prediction made = predicted(h200, request);
+  constexpr double kLaunch = 4e-6;
+  const auto beyond = [&](const Prediction& of, const char* phase, double launches) {
+    return phase_of(of, phase).seconds - launches * kLaunch;
+  };
+  EXPECT_NEAR(beyond(made, "split", 1) / beyond(all, "split", 1), 0.5, 1e-9);
+  EXPECT_NEAR(beyond(made, "crt", 1) / beyond(all, "crt", 1), 0.5, 1e-9);
+  // Rounds of 132 tiles, and a higher clock for half of the time: 1 / (1 - 0.059 ln 2) at most.
+  const double tiles = 33.0 / 64 / program_of(ProgramName::kKizami, 90).products.triangle_share;
+  EXPECT_NEAR(beyond(made, "certificate", 3) / beyond(all, "certificate", 3), tiles, 0.03);
+  EXPECT_NEAR(beyond(made, "products", 1) / beyond(all, "products", 1), tiles * 0.96, 0.03);
+  EXPECT_EQ(made.products, all.products);
+  EXPECT_NEAR(made.tflops, 8192.0 * 8192 * 8192 / made.seconds * 1e-12, 1e-9);
+  EXPECT_NEAR(made.bound_tflops, all.bound_tflops, 1e-9);
+  EXPECT_FALSE(made.has_quadrants);
+}
+
 TEST(Predict, FewSlicesAreSummedWhereTheyAreMultiplied) {
   Request request = square(Way::kEfS, 512);
   const auto has_sums = [&](int slices, Scalar scalar) {
@@ -622,6 +657,31 @@ TEST(Predict, RefusesWhatDoesNotGoTogether) {
        },
        "program gemmul8 has no scheme in slices"},
       {"a100", [](Request& r) { r.format = Format::kFp8; }, "a100 has no products in fp8"},
+      {"h200",
+       [](Request& r) {
+         r.is_triangle = true;
+         r.m = 65;
+       },
+       "m = 65, must be n = 64 for one triangle of C"},
+      {"h200",
+       [](Request& r) {
+         r.is_triangle = true;
+         r.way = Way::kNative;
+       },
+       "way native makes all of C, must be ozaki2 for one triangle"},
+      {"a100", [](Request& r) { r.is_triangle = true; }, "program portable makes all of C, must be kizami"},
+      {"h200",
+       [](Request& r) {
+         r.is_triangle = true;
+         r.format = Format::kFp8;
+       },
+       "format fp8 makes all of C, must be int8"},
+      {"h200",
+       [](Request& r) {
+         r.is_triangle = true;
+         r.k = 131073;
+       },
+       "k = 131073, must be at most 131072 for one triangle"},
   };
   for (const Case& c : cases) {
     Request request = square(Way::kOzaki2, 64);

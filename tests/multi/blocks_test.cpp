@@ -185,5 +185,23 @@ TEST(Triangles, HalvesMakeUpTheirBlock) {
   EXPECT_EQ(halve_block({8, 0, 1, 1}).size(), 1U);
 }
 
+TEST(Triangles, SharesComeInParts) {
+  const auto parts = [](const std::vector<Rect>& dealt, int wished, std::size_t devices) {
+    return cut_share_of_triangle(dealt, wished, devices).size();
+  };
+  const std::vector<Rect> triangle = {{0, 0, 1024, 1024}};
+  const std::vector<Rect> square = {{1024, 0, 512, 1024}};
+  const std::vector<Rect> both = {{512, 512, 512, 512}, {512, 0, 512, 512}};
+  EXPECT_EQ(parts(triangle, 0, 4), 1U);
+  EXPECT_EQ(parts(square, 0, 4), 2U);
+  EXPECT_EQ(parts(both, 0, 4), 2U);
+  EXPECT_EQ(parts(square, 0, 1), 1U);
+  EXPECT_EQ(parts(square, 1, 4), 1U);
+  EXPECT_EQ(parts(triangle, 2, 4), 3U);
+  EXPECT_EQ(parts(both, 3, 4), 5U);
+  EXPECT_EQ(parts({}, 4, 4), 0U);
+  EXPECT_EQ(parts({{0, 0, 1, 1}}, 4, 4), 1U);  // nothing to cut
+}
+
 }  // namespace
 }  // namespace kizami::multi

@@ -15,7 +15,7 @@
 
 #include "kizami/kizami.h"
 #include "out_of_memory/failing_allocations.hpp"
-#include "tests/address_sanitizer.hpp"
+#include "tests/sanitized.hpp"
 
 namespace kizami::out_of_memory {
 namespace {

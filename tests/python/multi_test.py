@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Products on several devices, and triangles. Without a device: what is refused, and how."""
+"""Products on several devices, and triangles. Without a device, which KIZAMI_REQUIRE_GPU asks for: what is refused, and how."""
+
+import os
 
 import kizami
 import kizami.multi
@@ -8,6 +10,7 @@ import pytest
 from conftest import DTYPES, random, same_bits
 
 NUM_DEVICES = kizami._core.num_devices()
+assert NUM_DEVICES > 0 or not os.environ.get("KIZAMI_REQUIRE_GPU"), "no CUDA device, or a build without CUDA"
 
 
 @pytest.mark.skipif(NUM_DEVICES > 0, reason="there is a device")

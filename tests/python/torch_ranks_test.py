@@ -5,6 +5,7 @@ and backward, and no partial sums."""
 import doctest
 import importlib
 import itertools
+import json
 import os
 import pickle
 import subprocess
@@ -277,6 +278,17 @@ def test_the_example():
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(example)]
     result = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert result.returncode == 0 and "2 ranks over gloo: the bits of one rank" in result.stdout, result.stdout + result.stderr
+
+
+def test_the_program_of_the_lab(tmp_path):
+    program, records = Path(__file__).resolve().parents[2] / "lab" / "bench" / "ranks_torch.py", tmp_path / "records.jsonl"
+    environment = os.environ | {"PYTHONPATH": str(Path(kizami.__file__).parents[1]), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, str(program), "--backend", "gloo", "--ranks", "2", "--most", "3", "--json", str(records)]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    record = json.loads(records.read_text())
+    assert record["failed"] == 0 and record["checks"] > 200 and record["not_carried"] == []
+    assert list(record["controls_differ"].values()) == [True, True]
 
 
 def test_docstrings():

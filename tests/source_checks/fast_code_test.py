@@ -4,6 +4,8 @@
 nothing else: kz runs here with doubles of CMake, ctest and dpkg, one command after the other in one folder, and each finds the tree as the
 command before left it.
 
+And what `./kz test` begins beside the build has ended when it ends, also where it ends badly.
+
 usage: fast_code_test.py ROOT
 """
 import json
@@ -12,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 OPTION = "KIZAMI_CUDA_FAST_COMPILE"
@@ -77,6 +80,32 @@ class Workplace:
         return [tuple(line.split()) for line in (self.folder / "built.txt").read_text().splitlines()], done.stdout + done.stderr
 
 
+def left_behind(root):
+    """What ./kz test leaves running where build/venv cannot be made, while the environment of JAX, here of no packages, takes seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        workplace = Workplace(root, Path(folder))
+        shutil.rmtree(workplace.folder / "build/venv")
+        (workplace.folder / "build/venv").write_text("no folder\n")
+        (workplace.folder / "tools/jax_requirements.txt").write_text("")
+        shutil.rmtree(workplace.folder / "build/jax")
+        made = workplace.folder / "build/jax/installed-requirements.txt"
+        with open(workplace.folder / "said.txt", "w+") as said:  # no pipe, which would be open until the last of its writers ends
+            done = subprocess.run(["bash", "kz", "test"], cwd=workplace.folder, env=workplace.environment, stdout=said, stderr=subprocess.STDOUT, timeout=100)
+            has_all = made.exists()
+            said.seek(0)
+            text = said.read()
+        problems = []
+        if done.returncode == 0 or "build/venv could not be made" not in text:
+            problems.append(f"./kz test does without build/venv\n{text}")
+        if not has_all:
+            problems.append(f"./kz test ended before build/jax was made\n{text}")
+            for _ in range(300):  # it is still at work in the folder
+                if made.exists():
+                    break
+                time.sleep(0.1)
+        return problems
+
+
 def main():
     root = Path(sys.argv[1]).resolve()
     fast = "OFF" if any(Path("/dev").glob("nvidia[0-9]*")) else "ON"
@@ -100,6 +129,7 @@ def main():
         built, said = workplace.run("test")
         if sorted(built) != [("build", fast), ("build/asan", "OFF")]:
             problems.append(f"./kz test built {built}\n{said}")
+    problems += left_behind(root)
     print("\n".join([*problems, f"{len(shipping)} commands after a test, {len(problems)} problems"]))
     return 1 if problems else 0
 

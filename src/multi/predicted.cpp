@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several devices, of one node or more: what travels, beside the model of one device.
+// What a product shared by several devices, of one node or more, is predicted to take: what travels, beside the model of
+// one device. kizami/predict.hpp has the equations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +8,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "kizami/multi.hpp"
 #include "kizami/predict.hpp"
+#include "multi/blocks.hpp"
 
 namespace kizami::model {
 namespace {
@@ -77,6 +82,137 @@ struct Travel {
   [[nodiscard]] Travel plus(const Travel& x) const { return {link + x.link, network + x.network, host + x.host}; }
 };
 
+[[nodiscard]] constexpr std::size_t at(Limit limit) { return static_cast<std::size_t>(limit); }
+
+/// Seconds add up; the rates are of all devices. @param alone  the whole product on one
+void add_up(const Prediction& alone, int devices, SharedPrediction& out) {
+  for (const double seconds : out.seconds_of) out.seconds += seconds;
+  const double operations = alone.tflops * alone.seconds;  // 1e12
+  out.tflops = operations / out.seconds;
+  out.efficiency = out.tflops / (static_cast<double>(devices) * alone.tflops);
+}
+
+// ---- one triangle ---------------------------------------------------------------------------------------------------
+
+using multi::Rect;
+
+[[nodiscard]] bool is_triangle(const Rect& block) { return block.row == block.col; }
+[[nodiscard]] double elements_of(const Rect& block) {
+  return static_cast<double>(block.rows) * static_cast<double>(block.cols) * (is_triangle(block) ? 0.5 : 1);
+}
+
+/// Lines of A that blocks are made of: those of their rows, and those across the diagonal.
+[[nodiscard]] std::int64_t lines_of(std::span<const Rect> blocks) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  for (const Rect& block : blocks) {
+    ranges.emplace_back(block.row, block.row + block.rows);
+    ranges.emplace_back(block.col, block.col + block.cols);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  std::int64_t lines = 0;
+  std::int64_t end = 0;
+  for (const auto& [first, last] : ranges) {
+    lines += std::max<std::int64_t>(last - std::max(first, end), 0);
+    end = std::max(end, last);
+  }
+  return lines;
+}
+
+/// How lines come to a device, and how C leaves it.
+struct Road {
+  double lacking = 0;  ///< of all bytes those that travel
+  double rate = 0;     ///< bytes a second
+};
+[[nodiscard]] Road road_of(const Cluster& cluster, bool is_first) {
+  const double link = cluster.link_gbs * 1e9;
+  const double others = static_cast<double>(cluster.devices) - 1;
+  switch (cluster.home) {
+    case Home::kDevice:
+      return is_first ? Road{0, link} : Road{1, link / others};
+    case Home::kHost:
+      return {1, cluster.host_gbs * 1e9};
+    case Home::kPieces:
+      break;
+  }
+  return {others / (others + 1), link};
+}
+
+/// One device's share.
+struct TriangleShare {
+  Prediction one;  ///< of the largest block
+  Rect largest;
+  int num_blocks = 0;
+  double products = 0;  ///< seconds of all blocks
+  double waits = 0;     ///< seconds for lines that nothing hides, and until C of the last block has left
+  double travel = 0;    ///< seconds of all lines
+  double bytes_in = 0;
+
+  [[nodiscard]] double seconds() const { return products + waits; }
+};
+
+/// Blocks one after another, each behind its lines.
+[[nodiscard]] Result<TriangleShare> predict_share(const Device& device, const Request& request,
+                                                  std::span<const Rect> blocks, const Road& road) {
+  const auto element = static_cast<double>(size_bytes(request.scalar));
+  const double line_bytes = static_cast<double>(request.k) * element * road.lacking;
+  TriangleShare share;
+  share.num_blocks = static_cast<int>(blocks.size());
+  double end = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Rect& block = blocks[i];
+    Request of_block = request;
+    of_block.m = block.rows;
+    of_block.n = block.cols;
+    of_block.is_triangle = is_triangle(block);
+    of_block.may_take_quadrants = false;  // docs/predict.md: why
+    Result<Prediction> made = predict(device, of_block);
+    if (!made.ok()) return made.status();
+    share.bytes_in = static_cast<double>(lines_of(blocks.first(i + 1))) * line_bytes;
+    share.travel = share.bytes_in / road.rate;
+    share.products += made.value().seconds;
+    end = std::max(end, share.travel) + made.value().seconds;
+    if (i + 1 == blocks.size()) end += elements_of(block) * element * road.lacking / road.rate;
+    if (elements_of(block) <= elements_of(share.largest)) continue;
+    share.largest = block;
+    share.one = std::move(made).value();
+  }
+  share.waits = end - share.products;
+  return share;
+}
+
+/// @range a cluster and a request that have been checked
+[[nodiscard]] Result<SharedPrediction> share_triangle(const Device& device, const Request& request,
+                                                      const Cluster& cluster, const Prediction& alone) {
+  if (cluster.devices > std::min(multi::kMostDevices, cluster.devices_of_node)) {
+    return Status(StatusCode::kUnsupported,
+                  fmt::format("{} devices, must be at most {} of one node for one triangle", cluster.devices,
+                              std::min(multi::kMostDevices, cluster.devices_of_node)));
+  }
+  const std::vector<double> speeds(static_cast<std::size_t>(cluster.devices), 1.0);
+  const std::vector<std::vector<Rect>> dealt = multi::deal_triangle(request.n, speeds);
+  TriangleShare last;  // to end
+  for (std::size_t i = 0; i < dealt.size(); ++i) {
+    const std::vector<Rect> blocks = multi::cut_share_of_triangle(dealt[i], cluster.parts, dealt.size());
+    Result<TriangleShare> share = predict_share(device, request, blocks, road_of(cluster, i == 0));
+    if (!share.ok()) return share.status();
+    if (share.value().seconds() > last.seconds()) last = std::move(share).value();
+  }
+  SharedPrediction out;
+  out.grid_rows = out.grid_cols = 0;
+  out.block_rows = last.largest.rows;
+  out.block_cols = last.largest.cols;
+  out.parts = last.num_blocks;
+  out.bytes_in = last.bytes_in;
+  const Limit way = cluster.home == Home::kHost ? Limit::kHostMemory : Limit::kLinks;
+  out.of_limit[at(Limit::kProducts)] = out.seconds_of[at(Limit::kProducts)] = last.products;
+  out.of_limit[at(way)] = last.travel;
+  out.seconds_of[at(way)] = last.waits;
+  out.of_limit[at(Limit::kAgreement)] = out.seconds_of[at(Limit::kAgreement)] = cluster.devices == 1 ? 0 : kHostWait;
+  out.one = std::move(last.one);
+  add_up(alone, cluster.devices, out);
+  return out;
+}
+
 }  // namespace
 
 Limit SharedPrediction::limit() const {
@@ -95,6 +231,7 @@ Result<SharedPrediction> predict_shared(const Device& device, const Request& req
     return invalid(fmt::format("{} devices of nodes of {} share matrices in pieces, not from one device or host",
                                cluster.devices, cluster.devices_of_node));
   }
+  if (request.is_triangle) return share_triangle(device, request, cluster, alone.value());
 
   SharedPrediction out;
   const Grid grid = grid_of(request.m, request.n, p);
@@ -152,15 +289,11 @@ Result<SharedPrediction> predict_shared(const Device& device, const Request& req
   const Limit way = all.host > 0                              ? Limit::kHostMemory
                     : all.network / network > all.link / link ? Limit::kNetwork
                                                               : Limit::kLinks;
-  const auto at = [](Limit limit) { return static_cast<std::size_t>(limit); };
   out.of_limit = {products, all.link / link, all.network / network, all.host / host, agreement};
   out.seconds_of[at(Limit::kProducts)] = products;
   out.seconds_of[at(way)] = slowest(first) + waits + slowest(back);
   out.seconds_of[at(Limit::kAgreement)] = agreement;
-  for (const double seconds : out.seconds_of) out.seconds += seconds;
-  const double operations = alone.value().tflops * alone.value().seconds;  // 1e12
-  out.tflops = operations / out.seconds;
-  out.efficiency = out.tflops / (static_cast<double>(p) * alone.value().tflops);
+  add_up(alone.value(), cluster.devices, out);
   return out;
 }
 
