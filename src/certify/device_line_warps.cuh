@@ -86,7 +86,7 @@ class LineWarps {
     memcpy(&message, &value, sizeof value);
     if (cluster_ == 1) {  // the warps of a line are in one block
       if (lane == 0) place = message;
-      base::named_barrier_sync(1 + line, 32 * kWarpsPerLine);
+      sync_warps_of(line);
     } else {
       const std::uint32_t barrier = base::shared_address(&mailbox_.barriers[round][line]);
       if (lane < cluster_)
@@ -103,6 +103,16 @@ class LineWarps {
   static constexpr int kWarpsPerLine = P::kWarpsPerLine;
 
   [[nodiscard]] __device__ int num_senders() const { return cluster_ * kWarpsPerLine; }
+  __device__ static void sync_warps_of(int line) {
+    if constexpr (kTakesWholeLines<T, P>) {  // by numbers that the compiler knows: of others it takes all 16
+#pragma unroll
+      for (int l = 0; l < kLines; ++l) {
+        if (line == l) base::named_barrier_sync(1 + l, 32 * kWarpsPerLine);
+      }
+    } else {
+      base::named_barrier_sync(1 + line, 32 * kWarpsPerLine);
+    }
+  }
   [[nodiscard]] __device__ bool is_alone() const { return cluster_ == 1 && kWarpsPerLine == 1; }
 
   Mailbox<T, P>& mailbox_;
