@@ -85,13 +85,20 @@ constexpr double kPermutedStore = 0.6;      // of these: no shuffles
   return traits.line_order == LineOrder::kPermuted ? kPermutedStore * cycles : cycles;
 }
 
+/// Windows were recorded by one form each, which tells nothing of the others: they keep to it.
+[[nodiscard]] HopperForm windows_tile_for(const ProductDesc& d) {
+  constexpr double kFewBytes = 4e6;
+  if (d.n <= 128) return HopperForm::kPingPong128x128Alone;  // the second CTA of a cluster would multiply zeros
+  if (line_bytes(d) < kFewBytes || d.m <= 128) return HopperForm::kPingPong128x128;
+  if (line_bytes(d) < kCachedBytes || d.n <= 256) return HopperForm::kCooperative256x128;
+  return HopperForm::kCooperative192x256;
+}
 [[nodiscard]] double windows_seconds_of(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
-  constexpr double kOfWindows = 0.92;  // of the rate of planes: slice_sums.jsonl
+  constexpr double kMacsPerCycle = model::h200::kInt8MacsPerSmCycle;
   const hopper::WindowRates rates{.tile_i = traits.tile_i,
                                   .tile_j = traits.tile_j,
                                   .cluster = traits.cluster,
-                                  .block_cycles = 128 * cycles_per_k(traits, line_bytes(d)),
-                                  .share_reached = kOfWindows};
+                                  .block_cycles = traits.tile_i * traits.tile_j * 128 / kMacsPerCycle};
   return hopper::windows_seconds(d, rates, num_sms);
 }
 
@@ -108,12 +115,12 @@ constexpr double kPermutedStore = 0.6;      // of these: no shuffles
 }  // namespace
 
 HopperForm tile_for(const ProductDesc& d, int num_sms) {
+  if (d.num_windows > 0) return windows_tile_for(d);
   const HopperFormTraits* best = nullptr;
   double least = 0;
   for (const HopperFormTraits& traits : kForms) {
     if (!form_accepts(traits, d)) continue;
-    const double seconds =
-        d.num_windows > 0 ? windows_seconds_of(d, traits, num_sms) : seconds_of_rounds(d, traits, num_sms);
+    const double seconds = seconds_of_rounds(d, traits, num_sms);
     if (best != nullptr && seconds >= least) continue;
     best = &traits;
     least = seconds;
