@@ -45,6 +45,7 @@ struct PredictOptions {
   std::string picture;
   std::string format;
   std::string complex_form = "auto";
+  std::string slice_split = "truncated";
   std::string basis = "calibrated";
   std::vector<std::string> shares;
   std::string node, link, network, host, latency, home, parts;
@@ -185,6 +186,12 @@ std::vector<Request> counted(const PredictOptions& options, const Request& reque
   return out.empty() ? std::vector<Request>{request} : out;
 }
 
+bool has_byte_digits(const PredictOptions& options) {
+  if (options.slice_split == "bytes") return true;
+  if (options.slice_split == "truncated") return false;
+  refuse_name("--slice-split", options.slice_split, "truncated, bytes");
+}
+
 Request request_of(const PredictOptions& options, const std::string& scheme, const Shape& shape) {
   Request request;
   request.scalar = choice<Scalar>("--type", options.type);
@@ -200,6 +207,7 @@ Request request_of(const PredictOptions& options, const std::string& scheme, con
   request.is_update = options.is_update;
   request.is_triangle = options.is_syrk;
   request.complex_form = choice<model::ComplexForm>("--complex-form", options.complex_form);
+  request.has_byte_digits = has_byte_digits(options);
   return request;
 }
 
@@ -559,6 +567,9 @@ Command add_predict(CLI::App& program) {
       ->type_name("F");
   app->add_option("--complex-form", options->complex_form, "of slices [auto: the fastest]")
       ->type_name("auto|karatsuba|enlarged|four");
+  app->add_option("--slice-split", options->slice_split,
+                  "of slices: digits as the documents have them, or as Kizami makes them unasked [truncated]")
+      ->type_name("truncated|bytes");
   app->add_option("--basis", options->basis,
                   "what of a description counts: calibrated takes measured rates before the sheet's [calibrated]")
       ->type_name("sheet|calibrated");

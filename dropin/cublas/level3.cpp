@@ -13,6 +13,7 @@
 #include "dropin/cublas/solve_block.hpp"
 #include "dropin/level3/halves.hpp"
 #include "dropin/policy/answer.hpp"
+#include "kizami/cuda_triangle.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
@@ -111,23 +112,14 @@ std::int64_t block_of(const Call& call, const Settings& settings) {
   return block > 0 ? block : fixed_block(blocked(call));
 }
 
-/// What it takes to write A out in full: a launch, and 3 elements that move for 2. Whole calls of FP32 less those of gemm
-/// on the same H200 say 2.6 to 2.9 TB/s (docs/perf/h200_call.md, "Symmetric matrices"); other cards are slower.
-/// @units seconds
-double seconds_to_write_out(const Call& call) {
-  constexpr double kBytesPerSecond = 2e12;
-  constexpr double kLaunch = 3e-6;
-  const auto order = static_cast<double>(call.k);
-  const std::size_t bytes = with_scalar(call.scalar, []<class T>() { return sizeof(T); });
-  return kLaunch + 1.5 * order * order * static_cast<double>(bytes) / kBytesPerSecond;
-}
-
 /// Why symm or hemm is native, or null: as one product, of A written out, it is not predicted to be quicker than a
 /// product of cuBLAS'. Where both were measured the native routine took 9 to 31 % more than that.
 const char* why_not_written_out(const Call& call, const Settings& settings) {
   const Choice& choice = chosen(settings, call);
   if (choice.why_native != nullptr || policy_of(settings).scheme != Scheme::kAuto) return choice.why_native;
-  const double emulated = choice.seconds + seconds_to_write_out(call);
+  const Result<double> beside = cuda::symm_seconds(call.scalar, call.k);
+  if (!beside.ok()) return kByPlan;
+  const double emulated = choice.seconds + beside.value();
   const double native = choice.native_seconds > 0 ? choice.native_seconds : native_alternative(settings, call);
   return native > 0 && native <= emulated ? kByPlan : nullptr;
 }

@@ -54,6 +54,10 @@ struct Symmetric {
   bool is_hermitian = false;
 };
 
+/// What symm() takes beside its product on the current device: A of that order, written out. As the planner predicts.
+/// @units seconds   @status as make_plan()
+KIZAMI_API Result<double> symm_seconds(Scalar scalar, std::int64_t order);
+
 /// Enqueues C <- alpha A B + beta C, or alpha B A + beta C, with a symmetric or Hermitian A: A is written out in full into
 /// memory of the library, which it takes beside the workspace, and multiplied as gemm() would, to the bit.
 /// @range  as gemm(); A is m x m, or n x n where it stands behind B, below 2^20

@@ -146,6 +146,9 @@ struct Request {
   bool is_accurate = false;       ///< GEMMul8: scaling by a product of its own
   bool is_update = false;         ///< beta is not 0: C is read, too
   ComplexForm complex_form = ComplexForm::kAuto;
+  /// Slices: 8 bits each, the bytes of one integer, as Kizami makes them where nothing else is wished
+  /// (SliceSplit::kBytes); else truncated ones, as the documents have them.
+  bool has_byte_digits = false;
   bool may_take_quadrants = true;  ///< ozaki2: seven products of quadrants for eight (Strassen), where that is quicker
   /// One triangle of C <- A A^T, n n k operations: m = n, way kOzaki2 in INT8 by program kKizami.
   bool is_triangle = false;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <tuple>
@@ -59,6 +60,7 @@ struct Records {
   decltype(cuptiGetCallbackName)* name_of = nullptr;
   std::uint64_t begin = 0;
   std::vector<TimelineEntry> entries;
+  std::map<std::string, HostCalls> host_calls;
 };
 Records records;
 
@@ -116,7 +118,11 @@ void add_record(const CUpti_Activity* record) {
     const char* name = nullptr;
     static_cast<void>(records.name_of(CUPTI_CB_DOMAIN_RUNTIME_API, call.cbid, &name));
     const TimelineEntry& entry = add(call, name == nullptr ? "a call of CUDA" : name);
-    if (entry.end - entry.begin < kShortestHostCall) records.entries.pop_back();
+    const double took = entry.end - entry.begin;
+    HostCalls& calls = records.host_calls[entry.what];
+    ++calls.count;
+    calls.milliseconds += took;
+    if (took < kShortestHostCall) records.entries.pop_back();
   }
 }
 
@@ -158,6 +164,7 @@ Timeline record_timeline(const std::function<void()>& call) {
   {
     const std::lock_guard lock(records.mutex);
     records.entries.clear();
+    records.host_calls.clear();
   }
   records.begin = now();
   call();
@@ -171,7 +178,12 @@ Timeline record_timeline(const std::function<void()>& call) {
     const std::lock_guard lock(records.mutex);
     timeline.entries = std::move(records.entries);
     records.entries.clear();
+    for (const auto& [name, calls] : records.host_calls)
+      timeline.host_calls.push_back({name, calls.count, calls.milliseconds});
+    records.host_calls.clear();
   }
+  std::sort(timeline.host_calls.begin(), timeline.host_calls.end(),
+            [](const HostCalls& x, const HostCalls& y) { return x.milliseconds > y.milliseconds; });
   if (timeline.entries.empty()) throw std::runtime_error("CUPTI has recorded nothing of the call");
   std::stable_sort(timeline.entries.begin(), timeline.entries.end(),
                    [](const TimelineEntry& x, const TimelineEntry& y) {
@@ -193,6 +205,10 @@ void write_timeline(const Timeline& timeline, const std::string& title, const st
       std::fprintf(file.get(), ", %.3f GB, %.0f GB/s", static_cast<double>(entry.bytes) * 1e-9,
                    static_cast<double>(entry.bytes) * 1e-6 / took);
     std::fprintf(file.get(), "\n");
+  }
+  for (const HostCalls& calls : timeline.host_calls) {
+    std::fprintf(file.get(), "# %4d times %s: %.3f ms, %.1f us each\n", calls.count, calls.name.c_str(),
+                 calls.milliseconds, 1e3 * calls.milliseconds / calls.count);
   }
 }
 

@@ -20,9 +20,17 @@ struct TimelineEntry {
   std::uint64_t bytes = 0;  ///< of a copy
 };
 
+/// Calls of CUDA by one name.
+struct HostCalls {
+  std::string name;
+  int count = 0;
+  double milliseconds = 0;  ///< in all of them, of which CUPTI takes a part
+};
+
 struct Timeline {
   double milliseconds = 0;             ///< of the call, by the clock of the host
   std::vector<TimelineEntry> entries;  ///< by device, then by end
+  std::vector<HostCalls> host_calls;   ///< those that take most first
 };
 
 /// Runs a call that ends with its devices idle. @throws std::runtime_error there is no CUPTI, or it has no records

@@ -14,7 +14,8 @@
 //   second_look  selection, gain of equilibration, list of repairs
 //   planes       of the chosen rung, where the split did not make them
 //   product, crt, repairs
-// A call has repairs beside the CRT; between events each is alone, so that phases add up to more than the call.
+// Beside them, what copies take of as many bytes as split and CRT move at the least, and the call with these in their
+// place: what is left to gain outside the products. A call has repairs beside the CRT; between events each is alone, so that phases add up to more than the call.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -57,13 +58,14 @@ const std::vector<std::string> kLookNames = {"sample", "blocks", "blocks_first"}
 
 /// By what the mangled name of a kernel has, first things first; other kernels are products.
 constexpr std::pair<const char*, Phase> kPhaseOfKernels[] = {
-    {"10begin_call", kBegin},      {"15begin_and_scout", kBegin}, {"11weigh_lines", kBegin},
-    {"6kizami4exec", kBegin},      {"6kizami6native", kBegin},    {"14count_failures", kSample},
-    {"12block_digits", kDigits},   {"11block_rungs", kRungs},     {"18second_look_kernel", kSecondLook},
+    {"10begin_call", kBegin},        {"15begin_and_scout", kBegin}, {"11weigh_lines", kBegin},
+    {"6kizami4exec", kBegin},        {"6kizami6native", kBegin},    {"14count_failures", kSample},
+    {"12block_digits", kDigits},     {"11block_rungs", kRungs},     {"18second_look_kernel", kSecondLook},
     {"6kizami7certify", kSplit},  // statistics
-    {"14split_residues", kPlanes}, {"11single_pass", kSplit},     {"17find_line_factors", kSplit},
-    {"6kizami6ozaki2", kCrt},      {"10sum_slices", kCrt},        {"6kizami6ozaki1", kSplit},
-    {"6kizami2ec", kSplit},        {"6kizami4fp64", kRepairs},
+    {"14split_residues", kPlanes},   {"11single_pass", kSplit},     {"26single_pass_of_whole_lines", kSplit},
+    {"17find_line_factors", kSplit}, {"13strassen_pass", kSplit},   {"17strassen_residues", kSplit},
+    {"6kizami6ozaki2", kCrt},        {"10sum_slices", kCrt},        {"6kizami6ozaki1", kSplit},
+    {"6kizami2ec", kSplit},          {"6kizami4fp64", kRepairs},
 };
 
 [[nodiscard]] Phase phase_of(const std::string& kernel) {
@@ -164,7 +166,11 @@ class Series {
         width->watts = gauges.watts();
         const double ms = timer.milliseconds();
         const std::vector<double> phases = width->timer->time();
+        const Traffic bytes = traffic(*width);
+        const Traffic copies{copy_us(bytes.split, timer), copy_us(bytes.crt, timer)};
         if (repeat < options_.warm_ups) continue;
+        width->split_copy_us.push_back(copies.split);
+        width->crt_copy_us.push_back(copies.crt);
         width->call_us.push_back(1e3 * ms);
         for (std::size_t p = 0; p < kNumPhases; ++p) width->phase_us[p].push_back(1e3 * phases[p]);
       }
@@ -175,7 +181,7 @@ class Series {
     std::printf("%cgemm %ld, %s%s, microseconds\n   phi     call ratio", type_, static_cast<long>(n_),
                 accuracy_.c_str(), options_.look ? (", look " + name_of(*options_.look)).c_str() : "");
     for (const char* const name : kPhaseNames) std::printf(" %*s", width_of(name), name);
-    std::printf("      sum moduli repaired  look\n");
+    std::printf("      sum at_copies moduli repaired  look\n");
     for (const auto& width : widths_) print(*width, gauges, device, records);
     std::fflush(stdout);
   }
@@ -192,8 +198,36 @@ class Series {
     std::unique_ptr<bench::PhaseTimer> timer;
     std::vector<double> call_us;
     std::array<std::vector<double>, kNumPhases> phase_us;
+    std::vector<double> split_copy_us, crt_copy_us;
     unsigned mhz = 0, watts = 0;
   };
+
+  /// Of each of the two, bytes or microseconds.
+  struct Traffic {
+    double split, crt;
+  };
+
+  /// Bytes that split and CRT read and write once: numbers, and planes of the call's rung, 7/4 as many by Strassen's
+  /// products.
+  [[nodiscard]] Traffic traffic(const Width& width) const {
+    const int planes = kizami::num::num_planes(kizami::plan::ring_of(kizami::kScalarOf<T>), width.outcome.moduli);
+    const double of_element = (width.state.num_strassen_products > 0 ? 7.0 / 4 : 1.0) * planes + double{sizeof(T)};
+    const double elements = static_cast<double>(n_) * static_cast<double>(n_);
+    return {2 * elements * of_element, elements * of_element};
+  }
+
+  /// Microseconds of a copy within the device that reads half of so many bytes and writes the other half. Of more than
+  /// the buffer has, at the rate of as many as it has.
+  [[nodiscard]] double copy_us(double bytes, const bench::Timer& timer) const {
+    const std::int64_t half = std::min(static_cast<std::int64_t>(bytes / 2), kCopiedBytes);
+    bench::wait_cycles<<<1, 1>>>(30000);
+    timer.start();
+    check(cudaMemcpyAsync(copied_.data, copied_.data + kCopiedBytes, static_cast<std::size_t>(half),
+                          cudaMemcpyDeviceToDevice, nullptr),
+          "copying");
+    timer.stop();
+    return 1e3 * timer.milliseconds() * bytes / (2 * static_cast<double>(half));
+  }
 
   [[nodiscard]] static std::string name_of(Look look) { return kLookNames[static_cast<std::size_t>(look)]; }
   [[nodiscard]] static int width_of(const std::string& name) { return std::max(8, static_cast<int>(name.size())); }
@@ -220,11 +254,14 @@ class Series {
     std::array<double, kNumPhases> phases{};
     for (std::size_t p = 0; p < kNumPhases; ++p) phases[p] = bench::median(width.phase_us[p]);
     const double sum = std::accumulate(phases.begin(), phases.end(), 0.0);
+    const Traffic copies{bench::median(width.split_copy_us), bench::median(width.crt_copy_us)};
+    const double at_copies = call - phases[kSplit] - phases[kCrt] + copies.split + copies.crt;
     const std::string look = name_of(width.state.look);
     std::printf("%6g %8.1f %5.2f", width.phi, call, ratio);
     for (std::size_t p = 0; p < kNumPhases; ++p) std::printf(" %*.1f", width_of(kPhaseNames[p]), phases[p]);
-    std::printf(" %8.1f %6d %8ld  %s%s\n", sum, width.outcome.moduli, static_cast<long>(width.outcome.repaired),
-                look.c_str(), width.outcome.equilibrated ? ", equilibrated" : "");
+    std::printf(" %8.1f %9.1f %6d %8ld  %s%s\n", sum, at_copies, width.outcome.moduli,
+                static_cast<long>(width.outcome.repaired), look.c_str(),
+                width.outcome.equilibrated ? ", equilibrated" : "");
     const double n = static_cast<double>(n_);
     bench::Json phases_us;
     for (std::size_t p = 0; p < kNumPhases; ++p) phases_us[kPhaseNames[p]] = rounded(phases[p]);
@@ -249,11 +286,16 @@ class Series {
                                {"equilibrated", width.outcome.equilibrated},
                                {"phases_us", phases_us},
                                {"phases_sum_us", rounded(sum)},
+                               {"strassen_products", width.state.num_strassen_products},
+                               {"split_copy_us", rounded(copies.split)},
+                               {"crt_copy_us", rounded(copies.crt)},
+                               {"call_us_at_copies", rounded(at_copies)},
                                {"call_us_median", rounded(call)},
                                {"call_us_min", rounded(calls.min)},
                                {"call_us_max", rounded(calls.max)},
                                {"ratio_to_first_phi", std::round(1e4 * ratio) / 1e4},
                                {"tflops", rounded((kTerms == 2 ? 8e-6 : 2e-6) * n * n * n / call)},
+                               {"tflops_at_copies", rounded((kTerms == 2 ? 8e-6 : 2e-6) * n * n * n / at_copies)},
                                {"sm_mhz", width.mhz},
                                {"watts", width.watts}});
   }
@@ -263,7 +305,9 @@ class Series {
   char type_;
   std::int64_t n_;
   std::string accuracy_;
+  static constexpr std::int64_t kCopiedBytes = std::int64_t{1} << 31;
   DeviceBuffer<T> c_;
+  DeviceBuffer<std::byte> copied_{2 * kCopiedBytes};
   std::unique_ptr<DeviceBuffer<std::byte>> workspace_;
   std::vector<std::unique_ptr<Width>> widths_;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Times the product kernels of engines hopper and mma in each of their forms, in one run: all planes of square products,
-// residues over their full range, the residue epilogue.
+// Times the product kernels of engines hopper and mma in each of their forms, in one run: all planes of a product, residues
+// over their full range, the residue epilogue.
 //
-//   bench_gpu_product --n 4096 --n 8192 --planes 14 --form ping_pong_128x128 --rounds 15 --sustained 2
+//   bench_gpu_product --n 4096 --shape 8192x8192x256 --planes 14 --form ping_pong_128x128 --rounds 15 --sustained 2
 //
-// Columns, in TOPS = 2 n^3 planes / time: "call", the median of single launches between two events; "burst", launches
+// Columns, in TOPS = 2 m n k planes / time: "call", the median of single launches between two events; "burst", launches
 // back to back between two events, over their number; "sustained", batches of 0.1 s until the clock has settled, the
 // median of the later half of them. Operands rotate among copies that together exceed three times the L2 cache. Every
 // form must make the same C: their checksums are compared. One JSON line per case and form on stdout. --rounds 0: one
@@ -12,6 +12,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -55,7 +56,7 @@ struct Form {
                        return engines::run_hopper_product(d, pointers, f.form, nullptr, raster);
                      },
                      [&f, device](const ProductDesc& d) { return device.has_wgmma() && engines::form_accepts(f, d); },
-                     [&f](const ProductDesc& d) { return engines::tile_for(d) == f.form; },
+                     [&f, device](const ProductDesc& d) { return engines::tile_for(d, device.num_sms) == f.form; },
                      [&f, device](const ProductDesc& d) { return engines::predicted_seconds(d, f, device.num_sms); }});
   }
   for (const engines::MmaFormTraits& f : engines::kMmaForms) {
@@ -73,7 +74,7 @@ struct Form {
 }
 
 struct Options {
-  std::vector<std::int64_t> ns{1024, 2048, 4096, 8192};
+  std::vector<bench::Shape> shapes{{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}, {8192, 8192, 8192}};
   std::vector<std::string> forms;
   bool only_chosen = false;
   std::vector<int> rasters{0};
@@ -84,17 +85,18 @@ struct Options {
   std::string json;
 };
 
-/// Square planes, and as many copies as keep the L2 cache cold.
+/// Planes, and as many copies as keep the L2 cache cold.
 class Buffers {
  public:
   Buffers(const ProductDesc& desc, std::size_t l2_bytes)
-      : bytes_(static_cast<std::size_t>(desc.num_products * desc.a_plane_stride)) {
-    copies_ = static_cast<int>(std::clamp<std::size_t>(3 * l2_bytes / (3 * bytes_) + 1, 1, 16));
-    check(cudaMalloc(&memory_, 3 * bytes_ * static_cast<std::size_t>(copies_)), "cudaMalloc");
+      : bytes_{bytes_of(desc, desc.a_plane_stride), bytes_of(desc, desc.b_plane_stride),
+               bytes_of(desc, desc.c_plane_stride)} {
+    copies_ = static_cast<int>(std::clamp<std::size_t>(3 * l2_bytes / bytes_of_copy() + 1, 1, 16));
+    check(cudaMalloc(&memory_, bytes_of_copy() * static_cast<std::size_t>(copies_)), "cudaMalloc");
     for (int copy = 0; copy < copies_; ++copy) {
       for (int operand = 0; operand < 2; ++operand) {
         for (int l = 0; l < desc.num_products; ++l) {
-          const std::int64_t stride = desc.a_plane_stride;
+          const std::int64_t stride = operand == 0 ? desc.a_plane_stride : desc.b_plane_stride;
           const std::uint64_t seed = (static_cast<std::uint64_t>(operand) * 512 + static_cast<std::uint64_t>(l)) << 40;
           bench::fill_residues(part(copy, operand) + l * stride, stride,
                                desc.moduli[static_cast<std::size_t>(l / desc.planes_of_modulus)], seed);
@@ -108,15 +110,22 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
 
   [[nodiscard]] int copies() const { return copies_; }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// Of C.
+  [[nodiscard]] std::size_t bytes() const { return bytes_[2]; }
   [[nodiscard]] Pointers pointers(int copy) const { return {part(copy, 0), part(copy, 1), part(copy, 2)}; }
   [[nodiscard]] std::int8_t* part(int copy, int operand) const {
-    return static_cast<std::int8_t*>(memory_) +
-           (static_cast<std::size_t>(copy) * 3 + static_cast<std::size_t>(operand)) * bytes_;
+    std::size_t offset = static_cast<std::size_t>(copy) * bytes_of_copy();
+    for (int before = 0; before < operand; ++before) offset += bytes_[static_cast<std::size_t>(before)];
+    return static_cast<std::int8_t*>(memory_) + offset;
   }
 
  private:
-  std::size_t bytes_;
+  [[nodiscard]] static std::size_t bytes_of(const ProductDesc& desc, std::int64_t plane_stride) {
+    return static_cast<std::size_t>(desc.num_products * plane_stride);
+  }
+  [[nodiscard]] std::size_t bytes_of_copy() const { return bytes_[0] + bytes_[1] + bytes_[2]; }
+
+  std::array<std::size_t, 3> bytes_;  ///< of A, B and C
   int copies_ = 1;
   void* memory_ = nullptr;
 };
@@ -190,7 +199,7 @@ class Measurement {
                         static_cast<std::int64_t>(buffers_.bytes() / 4), sum);
     auto* const wrong = reinterpret_cast<int*>(sum + 1);
     for (int l = 0; l < desc_.num_products; ++l) {
-      bench::check_elements(buffers_.part(0, 0), buffers_.part(0, 1), buffers_.part(0, 2), desc_.n, l,
+      bench::check_elements(buffers_.part(0, 0), buffers_.part(0, 1), buffers_.part(0, 2), desc_.m, desc_.n, desc_.k, l,
                             desc_.moduli[static_cast<std::size_t>(l / desc_.planes_of_modulus)],
                             77ULL * static_cast<unsigned>(l), wrong);
     }
@@ -235,45 +244,53 @@ void print(const ProductDesc& desc, const Form& form, int raster, const Result& 
            const cudaDeviceProp& device, const bench::Records& records) {
   const double call_ms = r.calls_ms.empty() ? 0 : bench::median(r.calls_ms);
   const double sustained_ms = settled(r.sustained_ms);
-  const auto n = static_cast<double>(desc.n);
-  const double tera_ops = 2e-12 * n * n * n * desc.num_products;
+  const bench::Shape shape{desc.m, desc.n, desc.k};
+  const double tera_ops = 2e-12 * static_cast<double>(desc.m) * static_cast<double>(desc.n) *
+                          static_cast<double>(desc.k) * desc.num_products;
   const auto tops = [&](double ms) { return ms > 0 ? tera_ops / (1e-3 * ms) : 0.0; };
   const double predicted = tera_ops / form.predicted_seconds(desc);
-  std::fprintf(stderr, "%6lld %-30s %6d %9.4f %9.0f %9.0f %9.0f %9.0f  %s%s\n", static_cast<long long>(desc.n),
+  std::fprintf(stderr, "%17s %-30s %6d %9.4f %9.0f %9.0f %9.0f %9.0f  %s%s\n", to_string(shape).c_str(),
                form.name.c_str(), raster, call_ms, tops(call_ms), tops(r.burst_ms), tops(sustained_ms), predicted,
                is_right ? "" : "WRONG", form.is_chosen(desc) ? "chosen" : "");
-  records.append(bench::Json{{"case", "product " + to_string(bench::Shape{desc.n, desc.n, desc.n}) +
-                                          " planes=" + std::to_string(desc.num_products) + " reduce"},
-                             {"form", form.name},
-                             {"raster", raster},
-                             {"tops", tops(call_ms)},
-                             {"ms", call_ms},
-                             {"burst_tops", tops(r.burst_ms)},
-                             {"burst_ms", r.burst_ms},
-                             {"sustained_tops", tops(sustained_ms)},
-                             {"sustained_ms", sustained_ms},
-                             {"sustained_sm_mhz", settled(r.sustained_mhz)},
-                             {"sustained_watts", settled(r.sustained_watts)},
-                             {"correct", is_right},
-                             {"device", device.name}});
+  records.append(
+      bench::Json{{"case", "product " + to_string(shape) + " planes=" + std::to_string(desc.num_products) + " reduce"},
+                  {"form", form.name},
+                  {"raster", raster},
+                  {"tops", tops(call_ms)},
+                  {"ms", call_ms},
+                  {"burst_tops", tops(r.burst_ms)},
+                  {"burst_ms", r.burst_ms},
+                  {"sustained_tops", tops(sustained_ms)},
+                  {"sustained_ms", sustained_ms},
+                  {"sustained_sm_mhz", settled(r.sustained_mhz)},
+                  {"sustained_watts", settled(r.sustained_watts)},
+                  {"correct", is_right},
+                  {"device", device.name}});
 }
 
-[[nodiscard]] ProductDesc square_planes(std::int64_t n, int planes, int planes_of_modulus) {
+[[nodiscard]] ProductDesc planes_of(const bench::Shape& shape, int planes, int planes_of_modulus) {
+  const auto rounded = [](std::int64_t extent) { return std::max<std::int64_t>(64, extent / 64 * 64); };
   ProductDesc desc;
-  desc.m = desc.n = desc.k = n;
+  desc.m = rounded(shape.m);
+  desc.n = rounded(shape.n);
+  desc.k = rounded(shape.k);
   desc.num_products = planes;
   desc.planes_of_modulus = planes_of_modulus;
   for (int l = 0; l * planes_of_modulus < planes; ++l) {
     desc.moduli[static_cast<std::size_t>(l)] = kizami::num::kRealModuli[static_cast<std::size_t>(l)];
   }
-  desc.a_row_stride = desc.b_row_stride = desc.c_col_stride = n;
-  desc.a_plane_stride = desc.b_plane_stride = desc.c_plane_stride = n * n;
+  desc.a_row_stride = desc.b_row_stride = desc.k;
+  desc.c_col_stride = desc.m;
+  desc.a_plane_stride = desc.m * desc.k;
+  desc.b_plane_stride = desc.n * desc.k;
+  desc.c_plane_stride = desc.m * desc.n;
   return desc;
 }
 
 /// @return whether every form made the same, right C
-bool run_size(std::int64_t n, const Options& options, const cudaDeviceProp& device, const bench::Records& records) {
-  const ProductDesc desc = square_planes(n, options.planes * options.planes_of_modulus, options.planes_of_modulus);
+bool run_shape(const bench::Shape& shape, const Options& options, const cudaDeviceProp& device,
+               const bench::Records& records) {
+  const ProductDesc desc = planes_of(shape, options.planes * options.planes_of_modulus, options.planes_of_modulus);
   const Buffers buffers(desc, static_cast<std::size_t>(device.l2CacheSize));
   bool is_ok = true;
   bool is_first = true;
@@ -303,20 +320,17 @@ int run(const Options& options) {
   const cudaDeviceProp device = bench::device_properties();
   std::fprintf(stderr, "%s, %d multiprocessors, L2 %.0f MB\n", device.name, device.multiProcessorCount,
                static_cast<double>(device.l2CacheSize) / 1e6);
-  std::fprintf(stderr, "%6s %-30s %6s %9s %9s %9s %9s %9s  %s\n", "n", "form", "raster", "call ms", "call", "burst",
-               "sustained", "predicted", "TOPS");
+  std::fprintf(stderr, "%17s %-30s %6s %9s %9s %9s %9s %9s  %s\n", "m x n x k", "form", "raster", "call ms", "call",
+               "burst", "sustained", "predicted", "TOPS");
   bool is_ok = true;
-  for (const std::int64_t n : options.ns) {
-    is_ok = run_size(std::max<std::int64_t>(64, n / 64 * 64), options, device, records) && is_ok;
-  }
+  for (const bench::Shape& shape : options.shapes) is_ok = run_shape(shape, options, device, records) && is_ok;
   return is_ok ? 0 : 1;
 }
 
 void add_options(bench::Program& program, Options& options) {
   std::vector<std::string> names;
   for (const Form& form : all_forms({})) names.push_back(form.name);
-  program.add_option("--n", options.ns, "square sizes, rounded down to multiples of 64, of which 64 is the least")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  bench::add_shapes(program, options.shapes);
   program.add_option("--planes", options.planes, "residues that are multiplied")
       ->check(CLI::Range(1, static_cast<int>(kizami::num::kRealModuli.size())));
   program.add_option("--planes-of-modulus", options.planes_of_modulus, "planes for each residue: 7 are Strassen's")

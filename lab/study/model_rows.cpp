@@ -169,6 +169,7 @@ void add_published(const Published& x, std::vector<ModelRow>& out) {
   const std::vector<std::string> words = words_of(who);
   if (words.size() < 2 || words[1].size() != 1 || words[1][0] < '1' || words[1][0] > '9') return std::nullopt;
   request.slices = words[1][0] - '0';
+  request.has_byte_digits = std::ranges::find(words, "truncated") == words.end();
   constexpr std::pair<std::string_view, Way> kWays[] = {
       {"rounded", Way::kOzimmu}, {"grouped", Way::kEf}, {"concatenated", Way::kEfS}, {"blocked", Way::kEfL}};
   constexpr std::pair<std::string_view, model::ComplexForm> kForms[] = {{"karatsuba", model::ComplexForm::kKaratsuba},
@@ -211,10 +212,13 @@ void add_published(const Published& x, std::vector<ModelRow>& out) {
   return request;
 }
 
-/// Commits of records that were made with Strassen's products of quadrants (ADR 54); all before them had none.
-[[nodiscard]] bool has_quadrants(std::string_view commit) {
-  constexpr std::string_view kCommits[] = {"83d242b1", "e1cd4d78", "e0fee68b"};
-  return std::ranges::find(kCommits, commit) != std::end(kCommits);
+/// Whether a record was made with Strassen's products of quadrants (ADR 54): of the day that they came, by its commit.
+[[nodiscard]] bool has_quadrants(std::string_view date, std::string_view commit) {
+  constexpr std::string_view kFirstDay = "2026-11-26";
+  constexpr std::string_view kCommitsOfThatDay[] = {"83d242b1", "e1cd4d78", "e0fee68b",
+                                                    "a4a8b76c", "dc68ce15", "3735352c"};
+  if (date != kFirstDay) return date > kFirstDay;
+  return std::ranges::find(kCommitsOfThatDay, commit) != std::end(kCommitsOfThatDay);
 }
 
 /// What a row proves of constants: D and Z, squares of n = 1024, 4096 and 8192, were fitted to; of ec, whose kernels were
@@ -256,7 +260,7 @@ void OwnRows::take(const Measured& measured) {
   });
   if (same == all_.end()) {
     all_.push_back(measured);
-  } else {
+  } else if (measured.date >= same->date) {
     *same = measured;
   }
 }
@@ -290,7 +294,8 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     measured.request.n = n;
     measured.request.k = k;
     measured.request.is_update = spec.ends_with(kUpdate);
-    measured.request.may_take_quadrants = has_quadrants(json.at("commit").get<std::string>());
+    measured.date = json.at("date").get<std::string>();
+    measured.request.may_take_quadrants = has_quadrants(measured.date, json.at("commit").get<std::string>());
     ModelRow& row = measured.row;
     row.card = "h200";
     row.release = "Kizami " + json.at("commit").get<std::string>();

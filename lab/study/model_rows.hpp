@@ -43,7 +43,8 @@ struct ModelRow {
 [[nodiscard]] std::vector<ModelRow> published_rows(std::istream& lines, const std::string& name);
 
 /// JSON lines of bench_gpu_gemm, bench_gpu_slices, bench_gpu_ec_call and the certificate's, of an H200. Operands of few
-/// exponents only (phi up to 0.5, normal); of records of one call the last. Ways that the model has no name for are left out.
+/// exponents only (phi up to 0.5, normal); of records of one call the last of the latest day, whatever file has it. Ways that
+/// the model has no name for are left out.
 class OwnRows {
  public:
   void read(std::istream& lines, const std::string& name);
@@ -53,6 +54,7 @@ class OwnRows {
  private:
   struct Measured {
     ModelRow row;  ///< kind and predictions missing
+    std::string date;
     model::Request request;
   };
   void take(const Measured& measured);

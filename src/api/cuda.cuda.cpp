@@ -12,6 +12,7 @@
 #include "base/instantiate.hpp"
 #include "base/relaxed_capture.hpp"
 #include "device/symmetric.hpp"
+#include "device/symmetric_seconds.hpp"
 #include "device/writes_c.hpp"
 #include "exec/device_batch.hpp"
 #include "exec/device_call.hpp"
@@ -106,6 +107,13 @@ Result<Plan> make_triangle_plan(Scalar scalar, std::int64_t n, std::int64_t k, c
   auto plan = exec::triangle_plan(scalar, n, k, policy, environment.value());
   if (!plan.ok()) return plan.status();
   return Plan(std::move(plan).value());
+}
+
+Result<double> symm_seconds(Scalar scalar, std::int64_t order) {
+  const base::RelaxedCapture relaxed;
+  const Result<plan::Environment> environment = exec::device_environment();
+  if (!environment.ok()) return environment.status();
+  return device::seconds_to_write_out(order, size_bytes(scalar), environment.value().facts.rates);
 }
 
 template <class T>

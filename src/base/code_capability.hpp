@@ -19,6 +19,10 @@ inline constexpr int kCodeCapability = 0;
 [[nodiscard]] constexpr bool code_has_room_for(std::size_t shared_bytes, int code_capability = kCodeCapability) {
   return code_capability < 120 || shared_bytes <= std::size_t{99} << 10;
 }
+/// A split in one pass of blocks that take whole lines: cards of 12.x have clusters.
+[[nodiscard]] constexpr bool code_has_pass_of_whole_lines(int code_capability = kCodeCapability) {
+  return code_capability < 120;
+}
 /// A CRT by FP64 instructions, beside the one by limbs of integers.
 [[nodiscard]] constexpr bool code_has_crt_by_fp64(int code_capability = kCodeCapability) {
   return code_capability < 120;

@@ -110,7 +110,7 @@ struct PlainTerms {
 /// loads, which is as good as any if both operands have it.
 /// @param range, exponent of the line; num::kNoExponent: all is zero
 /// @range length is whole scales
-template <class T>
+template <class T, class P = device::Panel<T>>
 __device__ __noinline__ void write_block_digits(const unsigned char* piece, int length, std::int64_t line,
                                                 std::int64_t first, int part, const Range& range, int exponent,
                                                 const problem::Lines<T>& lines, const DigitRows& out) {
@@ -119,7 +119,7 @@ __device__ __noinline__ void write_block_digits(const unsigned char* piece, int 
   using Plain = PlainTerms<Real>;
   constexpr int kParts = L::kParts;
   constexpr int kBlock = static_cast<int>(kDigitBlock);
-  constexpr int kWarps = device::Panel<T>::kWarpsPerLine;
+  constexpr int kWarps = P::kWarpsPerLine;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int rank = lane % L::kOfBlock;
   const std::int64_t num_blocks = whole_blocks(lines);

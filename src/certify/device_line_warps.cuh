@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The warps that look at a line together, in all blocks of a cluster, of which each has a piece of the line in its
-// shared memory: what they know of it they merge through distributed shared memory.
+// shared memory: what they know of it they merge through distributed shared memory. Or in one block that has it whole.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "base/cluster_sm90.cuh"
 #include "certify/device_line_stats.cuh"
@@ -18,13 +19,17 @@ namespace kizami::certify::kernels {
 inline constexpr int kMaxCluster = 16;
 static_assert(kMaxCluster * device::kPanelLength == device::kMaxSinglePassLength);
 
+/// Whether the blocks of such panels are of no cluster.
+template <class T, class P>
+inline constexpr bool kTakesWholeLines = std::is_same_v<P, device::WholeLines<T>>;
+
 /// What the warps of a line send each other, in every block of the cluster: two messages of 16 bytes.
-template <class T>
+template <class T, class P = device::Panel<T>>
 struct Mailbox {
-  static constexpr int kSenders = kMaxCluster * device::Panel<T>::kWarpsPerLine;
+  static constexpr int kSenders = (kTakesWholeLines<T, P> ? 1 : kMaxCluster) * P::kWarpsPerLine;
   static_assert(kSenders <= 32, "a lane reads one");
-  std::uint64_t barriers[2][device::Panel<T>::kLines];
-  uint4 messages[2][device::Panel<T>::kLines][kSenders];
+  std::uint64_t barriers[2][P::kLines];
+  uint4 messages[2][P::kLines][kSenders];
 };
 
 [[nodiscard]] __device__ inline Range merge_over_warp(const Range& value) {
@@ -42,13 +47,16 @@ template <class V>
 }
 
 /// The warps of a line, in all blocks of its cluster.
-template <class T>
+template <class T, class P = device::Panel<T>>
 class LineWarps {
  public:
   /// All threads of all blocks of the cluster call it.
-  __device__ LineWarps(Mailbox<T>& mailbox, int cluster, int rank)
-      : mailbox_(mailbox), cluster_(cluster), rank_(rank), warp_(static_cast<int>(threadIdx.x) / 32) {
-    if (cluster == 1) return;
+  __device__ LineWarps(Mailbox<T, P>& mailbox, int cluster, int rank)
+      : mailbox_(mailbox),
+        cluster_(kTakesWholeLines<T, P> ? 1 : cluster),
+        rank_(rank),
+        warp_(static_cast<int>(threadIdx.x) / 32) {
+    if (cluster_ == 1) return;
     if (threadIdx.x == 0) {
       for (std::uint64_t(&of_round)[kLines] : mailbox.barriers) {
         for (std::uint64_t& barrier : of_round) {
@@ -78,7 +86,7 @@ class LineWarps {
     memcpy(&message, &value, sizeof value);
     if (cluster_ == 1) {  // the warps of a line are in one block
       if (lane == 0) place = message;
-      base::named_barrier_sync(1 + line, 32 * kWarpsPerLine);
+      sync_warps_of(line);
     } else {
       const std::uint32_t barrier = base::shared_address(&mailbox_.barriers[round][line]);
       if (lane < cluster_)
@@ -91,13 +99,23 @@ class LineWarps {
   }
 
  private:
-  static constexpr int kLines = device::Panel<T>::kLines;
-  static constexpr int kWarpsPerLine = device::Panel<T>::kWarpsPerLine;
+  static constexpr int kLines = P::kLines;
+  static constexpr int kWarpsPerLine = P::kWarpsPerLine;
 
   [[nodiscard]] __device__ int num_senders() const { return cluster_ * kWarpsPerLine; }
+  __device__ static void sync_warps_of(int line) {
+    if constexpr (kTakesWholeLines<T, P>) {  // by numbers that the compiler knows: of others it takes all 16
+#pragma unroll
+      for (int l = 0; l < kLines; ++l) {
+        if (line == l) base::named_barrier_sync(1 + l, 32 * kWarpsPerLine);
+      }
+    } else {
+      base::named_barrier_sync(1 + line, 32 * kWarpsPerLine);
+    }
+  }
   [[nodiscard]] __device__ bool is_alone() const { return cluster_ == 1 && kWarpsPerLine == 1; }
 
-  Mailbox<T>& mailbox_;
+  Mailbox<T, P>& mailbox_;
   int cluster_;
   int rank_;
   int warp_;
@@ -131,9 +149,9 @@ template <class T, class ForPairs>
 
 /// The first look, by all warps of a line. @param for_pairs calls its argument with every pair of elements of this
 /// warp's part
-template <class T, class ForPairs>
+template <class T, class P, class ForPairs>
 [[nodiscard]] __device__ LineRange first_look(const problem::Lines<T>& lines, std::int64_t line,
-                                              const LineWarps<T>& line_warps, const ForPairs& for_pairs) {
+                                              const LineWarps<T, P>& line_warps, const ForPairs& for_pairs) {
   constexpr int kTerms = device::Element<T>::kTerms;
   Range range = range_of_pairs<T>(for_pairs);
   line_warps.wait_for_cluster();

@@ -19,9 +19,15 @@ inline constexpr std::int64_t kReadRows = 16;
 /// num::Rung::norm_limit.
 inline constexpr std::int64_t kMaxSinglePassLength = 16384;
 inline constexpr double kMaxSinglePassNorm = 0x1p94;
+/// Elements of a line that a block takes whole where there are no clusters.
+inline constexpr std::int64_t kLongestWholeLine = 4096;
 /// Elements of a line that the largest cluster of a device takes, kMaxSinglePassLength of one of 16 blocks.
-[[nodiscard]] constexpr std::int64_t longest_single_pass(const base::DeviceLimits& limits) {
+[[nodiscard]] constexpr std::int64_t longest_cluster_pass(const base::DeviceLimits& limits) {
   return kMaxSinglePassLength / 16 * limits.most_cluster();
+}
+/// Elements of a line that one pass takes, in a cluster or whole.
+[[nodiscard]] constexpr std::int64_t longest_single_pass(const base::DeviceLimits& limits) {
+  return limits.has_clusters() ? longest_cluster_pass(limits) : kLongestWholeLine;
 }
 
 }  // namespace kizami::device

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "device/line.cuh"
+#include "device/padding.hpp"
 #include "kizami/host_device.hpp"
 #include "problem/lines.hpp"
 
@@ -16,11 +17,12 @@ inline constexpr int kPanelWarps = kPanelThreads / 32;
 /// Elements of a line at most.
 inline constexpr int kPanelLength = 1024;
 
-/// Shape of a panel: a line after the other, some bytes apart so that neighbouring lines at the same place meet
-/// different banks.
-template <class T>
+/// Shape of a panel of so many lines: a line after the other, some bytes apart so that neighbouring lines at the same
+/// place meet different banks.
+template <class T, int kLinesOf = sizeof(T) == 16 ? 4 : 8, int kMostLengthOf = kPanelLength>
 struct Panel {
-  static constexpr int kLines = sizeof(T) == 16 ? 4 : 8;
+  static constexpr int kLines = kLinesOf;
+  static constexpr int kMostLength = kMostLengthOf;  ///< elements of a line at most
   static constexpr int kWarpsPerLine = kPanelWarps / kLines;
   static constexpr int kElems = 16 / static_cast<int>(sizeof(T));  ///< of a copy of 16 bytes
   static constexpr int kPadBytes = sizeof(T) == 16 ? 32 : 16;
@@ -31,6 +33,9 @@ struct Panel {
   }
   [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr int bytes(int length) { return kLines * pitch(length); }
 };
+/// Of whole lines, fewer and longer ones in the same 64 KB: as many as have an element in 16 bytes that lie across memory.
+template <class T>
+using WholeLines = Panel<T, Panel<T>::kElems, static_cast<int>(kLongestWholeLine)>;
 
 /// Whether neighbouring lines, not elements, are neighbours in memory.
 template <class T>
@@ -54,11 +59,10 @@ __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" :::
 
 /// Loads elements [first, first + length) of lines from first_line on; zeros where there are none. wait_for_copies()
 /// and a barrier end it.
-/// @range length a multiple of 128, at most kPanelLength
-template <class T>
+/// @range length a multiple of 128, at most P::kMostLength
+template <class T, class P = Panel<T>>
 __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::int64_t first_line, std::int64_t first,
                            int length, unsigned char* panel) {
-  using P = Panel<T>;
   const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(panel));
   const int pitch = P::pitch(length);
   const int thread = static_cast<int>(threadIdx.x);
@@ -111,33 +115,39 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
 // are put in order on the chip.
 
 /// Whether the piece of a whole group of lines comes so.
-template <class T>
+template <class T, class P = Panel<T>>
 [[nodiscard]] __device__ bool comes_in_chunks(const problem::Lines<T>& lines, std::int64_t first_line,
                                               std::int64_t first, int length) {
-  return sizeof(T) < 16 && lines.line_stride == 1 && lines.inner_stride % Panel<T>::kElems == 0 &&
+  return sizeof(T) < 16 && lines.line_stride == 1 && lines.inner_stride % P::kElems == 0 &&
          reinterpret_cast<std::uintptr_t>(lines.data + first_line) % 16 == 0 &&
-         first_line + Panel<T>::kLines <= lines.num_lines && first + length <= lines.length;
+         first_line + P::kLines <= lines.num_lines && first + length <= lines.length;
 }
 
 /// What each thread copies and puts in order, of panels of at most kMostElements of a line.
-template <class T, int kMostElements = kPanelLength>
+template <class T, int kMostElements = kPanelLength, class P = Panel<T>>
 struct PanelChunks {
-  static constexpr int kOfElement = Panel<T>::kLines / Panel<T>::kElems;  ///< chunks that hold the lines of an element
-  static constexpr int kStep = kPanelThreads / kOfElement;                ///< elements at a time
-  static constexpr int kMost = kMostElements / kStep;                     ///< of a thread
+  static constexpr int kOfElement = P::kLines / P::kElems;  ///< chunks that hold the lines of an element
+  static constexpr int kStep = kPanelThreads / kOfElement;  ///< elements at a time
+  static constexpr int kMost = kMostElements / kStep;       ///< of a thread
+
+  /// Whether the thread has one of those that begin at element h: all do, unless a step is more than lengths are multiples of.
+  [[nodiscard]] __device__ static bool has(int h, int length) {
+    if constexpr (kStep > 128) h += static_cast<int>(threadIdx.x) / kOfElement;
+    return h < length;
+  }
 };
 
 /// Loads it. wait_for_copies(), order_chunks() and a barrier end it.
-template <class T>
+template <class T, class P = Panel<T>>
 __device__ void load_chunks(const problem::Lines<T>& lines, std::int64_t first_line, std::int64_t first, int length,
                             unsigned char* panel) {
-  using C = PanelChunks<T>;
+  using C = PanelChunks<T, P::kMostLength, P>;
   const int thread = static_cast<int>(threadIdx.x);
-  const T* from = lines.data + first_line + thread % C::kOfElement * Panel<T>::kElems +
+  const T* from = lines.data + first_line + thread % C::kOfElement * P::kElems +
                   (first + thread / C::kOfElement) * lines.inner_stride;
   std::uint32_t to = static_cast<std::uint32_t>(__cvta_generic_to_shared(panel)) + 16 * threadIdx.x;
 #pragma unroll 8
-  for (int h = 0; h < length; h += C::kStep) {
+  for (int h = 0; C::has(h, length); h += C::kStep) {
     copy_async<16>(to, from, true);
     to += 16 * kPanelThreads;
     from += C::kStep * lines.inner_stride;
@@ -145,15 +155,14 @@ __device__ void load_chunks(const problem::Lines<T>& lines, std::int64_t first_l
 }
 
 /// Puts it in order: each thread keeps what it has copied in registers until all have.
-template <class T, int kMostElements = kPanelLength>
+template <class T, int kMostElements = kPanelLength, class P = Panel<T>>
 __device__ void order_chunks(int length, unsigned char* panel) {
-  using P = Panel<T>;
-  using C = PanelChunks<T, kMostElements>;
+  using C = PanelChunks<T, kMostElements, P>;
   const int thread = static_cast<int>(threadIdx.x);
   uint4 chunks[C::kMost];
 #pragma unroll
   for (int c = 0; c < C::kMost; ++c) {
-    if (c * C::kStep < length) chunks[c] = reinterpret_cast<const uint4*>(panel)[c * kPanelThreads + thread];
+    if (C::has(c * C::kStep, length)) chunks[c] = reinterpret_cast<const uint4*>(panel)[c * kPanelThreads + thread];
   }
   __syncthreads();
   const int pitch = P::pitch(length);
@@ -161,7 +170,7 @@ __device__ void order_chunks(int length, unsigned char* panel) {
       panel + thread % C::kOfElement * P::kElems * pitch + thread / C::kOfElement * static_cast<int>(sizeof(T));
 #pragma unroll
   for (int c = 0; c < C::kMost; ++c) {
-    if (c * C::kStep >= length) break;
+    if (!C::has(c * C::kStep, length)) break;
     using Bits = std::conditional_t<sizeof(T) == 8, uint2, std::uint32_t>;
     Bits elements[P::kElems];
     memcpy(elements, &chunks[c], sizeof elements);

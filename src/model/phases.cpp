@@ -127,6 +127,53 @@ struct Counts {
          c.moduli <= s.program.residues.quadrant_moduli && static_cast<double>(s.request.k) <= kLargestBlock;
 }
 
+/// Cycles of an element and a plane.
+[[nodiscard]] double split_cycles_of(const Setting& s) {
+  const ResidueModel& model = s.program.residues;
+  const bool has_parts = is_complex(s.request.scalar);
+  const double of_fp32 = has_parts ? model.split_cycles_fp32_complex : model.split_cycles_fp32;
+  const bool is_fp32 = real_of(s.request.scalar) == Scalar::kF32 && of_fp32 > 0;
+  const double cycles = is_fp32 ? of_fp32 : has_parts ? model.split_cycles_complex : model.split_cycles;
+  return cycles / cluster_share(model.clusters, static_cast<double>(s.request.k));
+}
+[[nodiscard]] double crt_cycles_of(const Setting& s) {
+  const ResidueModel& model = s.program.residues;
+  if (s.request.scalar == Scalar::kF32 && model.crt_cycles_fp32 > 0) return model.crt_cycles_fp32;
+  return is_complex(s.request.scalar) ? model.crt_cycles_complex : model.crt_cycles;
+}
+
+constexpr double kSumBytes = 4;  // INT32
+
+/// Sampled products, of a digit for four elements, and their comparison.
+[[nodiscard]] PhaseTime certificate_time(const Setting& s) {
+  const Extents e = extents_of(s.request);
+  const ResidueModel& model = s.program.residues;
+  const Format format = format_of(s.request);
+  const double quarter = std::ceil(e.k / 4);  // a digit of four elements
+  const double count = is_complex(s.request.scalar) ? 3 : 1;
+  const bool is_triangle = s.request.is_triangle;  // lines of A stand for both sides
+  const Products p{.format = format,
+                   .m = e.m,
+                   .n = e.n,
+                   .k = quarter,
+                   .num_products = count,
+                   .num_results = count,
+                   .is_triangle = is_triangle};
+  if (model.compare_cycles > 0) {  // a library stores the sums, and a kernel reads them
+    const double sums = (is_triangle ? 0.5 : 1) * count * e.m * e.n;
+    PhaseTime time = s.products_time("certificate", p, kSumBytes * sums, false);
+    Work compare{.phase = "certificate", .launches = 1 + model.extra_launches, .bytes = kSumBytes * sums};
+    compare.sm_cycles = sums * model.compare_cycles;
+    time.add(time_of(compare, s.rates));
+    return time;
+  }
+  Work work{.phase = "certificate", .part = Part::kComputation, .launches = 1 + model.extra_launches, .format = format};
+  work.operations = p.operations();
+  work.bytes = p.num_products * (is_triangle ? e.n : e.m + e.n) * quarter;
+  work.reached = model.certificate_share * share_reached(s.program.products, p, s.rates, s.is_sustained);
+  return time_of(work, s.rates);
+}
+
 [[nodiscard]] Phases residue_phases(const Setting& s, bool takes_quadrants) {
   const Extents e = extents_of(s.request);
   const ResidueModel& model = s.program.residues;
@@ -139,7 +186,6 @@ struct Counts {
   const double num_lines = is_triangle ? e.n : e.m + e.n;
   const double lines = num_lines * e.k;
   const double pairs = (is_triangle ? 0.5 : 1) * e.m * e.n;
-  const double sum_bytes = 4;
   const Format format = format_of(s.request);
 
   constexpr double kQuadrantProducts = 7;
@@ -148,10 +194,7 @@ struct Counts {
   out.has_quadrants = takes_quadrants;
   Work split{.phase = "split", .launches = model.split_launches};
   split.bytes = lines * (bytes + planes);
-  split.sm_cycles = lines * planes *
-                    (takes_quadrants ? model.quadrant_split_cycles
-                     : has_parts     ? model.split_cycles_complex
-                                     : model.split_cycles);
+  split.sm_cycles = lines * planes * (takes_quadrants ? model.quadrant_split_cycles : split_cycles_of(s));
   split.fp64_instructions = lines * parts * (is_weak ? model.split_fp64_weak : model.split_fp64);
   PhaseTime split_time = time_of(split, s.rates);
   if (model.longest_pass > 0 && e.k > model.longest_pass)  // statistics of the lines of either operand, in two passes
@@ -159,26 +202,10 @@ struct Counts {
   if (takes_quadrants) add_launches(split_time, model.quadrant_seconds);
   out.times.push_back(split_time);
 
-  if (model.certificate_share > 0) {
-    const double quarter = std::ceil(e.k / 4);  // a digit of four elements
-    const double count = has_parts ? 3 : 1;
-    const Products p{.format = format,
-                     .m = e.m,
-                     .n = e.n,
-                     .k = quarter,
-                     .num_products = count,
-                     .num_results = count,
-                     .is_triangle = is_triangle};
-    Work work{
-        .phase = "certificate", .part = Part::kComputation, .launches = 1 + model.extra_launches, .format = format};
-    work.operations = p.operations();
-    work.bytes = p.num_products * num_lines * quarter;
-    work.reached = model.certificate_share * share_reached(s.program.products, p, s.rates, s.is_sustained);
-    out.times.push_back(time_of(work, s.rates));
-  }
+  if (model.certificate_share > 0) out.times.push_back(certificate_time(s));
   if (s.request.is_accurate) {
     const Products p{.format = format, .m = e.m, .n = e.n, .k = e.k};
-    PhaseTime scaling = s.products_time("scaling product", p, sum_bytes * pairs, false);
+    PhaseTime scaling = s.products_time("scaling product", p, kSumBytes * pairs, false);
     scaling.add(time_of({.phase = "scaling product", .launches = 2, .bytes = lines * (bytes + 1)}, s.rates));
     out.times.push_back(scaling);
   }
@@ -196,24 +223,21 @@ struct Counts {
     p = {.format = format, .m = std::ceil(e.m / 2), .n = std::ceil(e.n / 2), .k = std::ceil(e.k / 2)};
     p.num_products = p.num_results = kQuadrantProducts * c.products;
   }
-  const double stored = model.reduces_in_product ? 1 : sum_bytes;
+  const double stored = model.reduces_in_product ? 1 : kSumBytes;
   // Products of a library: one call each, but of a small C so many in one.
   const bool is_one_launch = model.reduces_in_product || pairs < model.most_batched_elements;
   const double results = (is_triangle ? 0.5 : 1) * p.m * p.n * p.num_results;
   out.times.push_back(s.products_time("products", p, stored * results, is_one_launch));
   if (!model.reduces_in_product) {
     Work reduce{.phase = "residues", .launches = is_one_launch ? 1 : count};
-    reduce.bytes = pairs * (sum_bytes * c.products + c.planes) * blocks;
+    reduce.bytes = pairs * (kSumBytes * c.products + c.planes) * blocks;
     reduce.sm_cycles = pairs * count * model.reduce_cycles;
     out.times.push_back(time_of(reduce, s.rates));
   }
 
   Work crt{.phase = "crt", .launches = 1};
   crt.bytes = pairs * (planes + result_bytes(s.request));
-  crt.sm_cycles = pairs * planes *
-                  (takes_quadrants ? model.quadrant_crt_cycles
-                   : has_parts     ? model.crt_cycles_complex
-                                   : model.crt_cycles);
+  crt.sm_cycles = pairs * planes * (takes_quadrants ? model.quadrant_crt_cycles : crt_cycles_of(s));
   crt.fp64_instructions = pairs * parts * c.moduli * (is_weak ? model.crt_fp64_weak : model.crt_fp64);
   crt.int32_instructions = is_weak ? pairs * parts * c.moduli * model.crt_int32_weak : 0;
   out.times.push_back(time_of(crt, s.rates));
@@ -277,14 +301,12 @@ struct SliceCounts {
   return c;
 }
 
-constexpr double kSliceSumBytes = 4;
-
 /// All products in one launch, or of way kOzimmu, which rounds each sum, one launch a product.
 [[nodiscard]] PhaseTime sliced_launches(const Setting& s, const Extents& e, const SliceCounts& c, double count) {
   const double products = static_cast<double>(c.slices) * (c.slices + 1) / 2 * c.k_blocks * count;
   const double sums = static_cast<double>(c.windows.size()) * c.k_blocks * count;
-  const double bytes = kSliceSumBytes * e.m * e.n;
-  Products p{.format = Format::kInt8, .m = e.m, .n = e.n, .k = c.k};
+  const double bytes = kSumBytes * e.m * e.n;
+  Products p{.format = Format::kInt8, .m = e.m, .n = e.n, .k = c.k, .stored_bytes = s.program.slices.stored_bytes};
   if (s.request.way == Way::kOzimmu) {
     p.num_calls = sums;
     return repeated(s.products_time("products", p, bytes, true), sums);
@@ -310,7 +332,7 @@ constexpr double kSliceSumBytes = 4;
   for (const int products : c.windows) {
     for (int call = 0; call < (is_concatenated ? 1 : products); ++call) {
       const double kc = is_concatenated ? c.k * products : c.k;
-      const double result_bytes = (call == 0 ? kSliceSumBytes : 2 * kSliceSumBytes) * block.m * block.n;
+      const double result_bytes = (call == 0 ? kSumBytes : 2 * kSumBytes) * block.m * block.n;
       Products p{.format = Format::kInt8, .m = block.m, .n = block.n, .k = kc};
       p.num_calls = num_calls * mean_share * c.k / kc;  // as long as all of them
       p.is_added = call > 0;
@@ -327,11 +349,13 @@ constexpr double kSliceSumBytes = 4;
   const bool are_fused = model.has_fused_sums && s.request.way != Way::kOzimmu;
   const double at_once = model.is_one_launch && are_fused ? count : 1;
   const double launches = (are_fused ? 1 : sums) * row_blocks + (model.scaling_bytes > 0 ? 1 : 0);
-  const bool are_hidden = model.hidden_launch > 0 && !are_fused;
+  // Behind a kernel of our own, but behind a library's only its launches of one sum after another.
+  const bool are_hidden = model.hidden_launch > 0 && (!are_fused || model.is_one_launch);
   Work work{.phase = "sums", .launches = are_hidden ? 0 : launches};
   const double read = s.request.is_update && model.scaling_bytes == 0 ? 8 : 0;  // else by the pass for alpha and beta
-  work.bytes = pairs * ((are_fused ? kSliceSumBytes * sums * at_once + 8 : 20 * sums) + model.scaling_bytes + read);
-  work.sm_cycles = pairs * sums * at_once * (are_fused ? model.sum_cycles : model.sum_in_memory_cycles);
+  work.bytes = pairs * ((are_fused ? kSumBytes * sums * at_once + 8 : 20 * sums) + model.scaling_bytes + read);
+  work.sm_cycles = pairs * at_once *
+                   (are_fused ? model.sum_base_cycles + sums * model.sum_cycles : sums * model.sum_in_memory_cycles);
   PhaseTime time = time_of(work, s.rates);
   if (are_hidden) add_launches(time, std::max(model.hidden_launch * launches - time.seconds, 0.0));
   // A thread has all sums of an element, and loads one when it has added the one before.
@@ -377,20 +401,27 @@ constexpr double kSliceSumBytes = 4;
   return out;
 }
 
-[[nodiscard]] PhaseTime slice_split(const Setting& s, double elements, double passes) {
+/// @param elements real numbers that become digits
+[[nodiscard]] PhaseTime slice_split(const Setting& s, double elements) {
+  const SliceModel& model = s.program.slices;
   const int slices = s.request.slices > 0 ? s.request.slices : 7;
   const double real_bytes = real_of(s.request.scalar) == Scalar::kF64 ? 8 : 4;
+  // Largest exponents and digits in one pass, where lines are short enough; two passes for statistics, where not.
+  const auto k = static_cast<double>(s.request.k);
+  const bool is_short = k <= model.longest_pass;
+  const double passes = model.longest_pass == 0 ? 2 : is_short ? 1 : 3;
+  const double digit = s.request.has_byte_digits ? model.split_byte_cycles : model.split_cycles;
   Work work{.phase = "split", .launches = 2};
   work.bytes = elements * (passes * real_bytes + slices);
-  work.sm_cycles = elements * slices * s.program.slices.split_cycles;
+  work.sm_cycles = elements * (model.split_base_cycles + slices * digit) *
+                   (is_complex(s.request.scalar) ? model.split_complex : 1.0) / cluster_share(model.clusters, k);
   return time_of(work, s.rates);
 }
 
 [[nodiscard]] Phases slice_phases(const Setting& s) {
   const Extents e = extents_of(s.request);
   const double lines = (e.m + e.n) * e.k;
-  constexpr double kPasses = 2;  // largest exponents, digits
-  double count = 1;              // of real products
+  double count = 1;  // of real products
   double split_elements = lines;
   Extents of_product = e;
   double combined_bytes = 0;  // of an element of C, to make complex numbers of real products
@@ -420,7 +451,7 @@ constexpr double kSliceSumBytes = 4;
   Phases out;
   const bool has_own_sums_of_parts = s.program.slices.part_sum_cycles > 0;
   out.parts_overlap = s.request.way == Way::kEfL && !s.program.slices.is_one_launch && !has_own_sums_of_parts;
-  PhaseTime split = slice_split(s, split_elements, kPasses);
+  PhaseTime split = slice_split(s, split_elements);
   if (has_own_sums_of_parts && count == 3) {  // digits of (Ar + Ai) and (Br + Bi), which may be far apart
     const int slices = s.request.slices > 0 ? s.request.slices : 7;
     split.add(time_of({.phase = "split", .sm_cycles = lines * slices * s.program.slices.part_sum_cycles}, s.rates));

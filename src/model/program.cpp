@@ -20,7 +20,7 @@ constexpr std::array<std::pair<double, double>, 4> kLibraryShares = {
 /// dsyrk of 8192, 6.32 ms in all (lab/results/h200/level3.jsonl, e1cd4d78).
 constexpr TileForm kOwnForms[] = {{256, 128, 0.953}, {128, 128, 0.92}};
 constexpr ProductModel kTiles{.forms = kOwnForms,
-                              .few_bytes = 4e6,  // tile_for(), engines/hopper/forms.cpp
+                              .few_bytes = 4e6,  // as tile_for() takes squares, engines/hopper/forms.cpp
                               .uncovered_cycles = 4070,
                               .triangle_share = 0.914,
                               .cool_seconds = 1e-3,
@@ -40,23 +40,27 @@ constexpr ProductModel kLibraryTiles{.forms = kLibraryForms,
 /// Fitted likewise to native D at 1024 (44.0 us), Z at 1024 (158 us: four times the work, so that share and uncovered cycles
 /// of the form that fits 1024 part), D at 4096 (2.26 ms: share of the largest form); slope to D at 8192 (19.5 ms), Z at 4096
 /// (10.3 ms) and 8192 (87 to 91 ms). The smallest form has as much less of the second as that has of the first: no call
-/// that may be fitted takes it. FP32 runs outside of tensor cores: for 64 multiply-adds of 8 x 8 sums a thread loads 16
-/// numbers, in 4 instructions.
+/// that may be fitted takes it. FP32 runs outside of tensor cores, and is fitted on another card, an H100 (lab/results/h100,
+/// ec.jsonl and gemm.jsonl), by S at 4096 (2.66 ms: share) and 8192 (21.5 ms: slope, for such products take less power and the
+/// clock stays). Parts of k meet there in a launch of their own.
 constexpr TileForm kNativeForms[] = {{128, 128, 0.945}, {64, 128, 0.871}, {64, 64, 0.803}};
 constexpr ProductModel kNative{.forms = kNativeForms,
                                .uncovered_cycles = 3900,
                                .cuts_k = true,
-                               .fp32_share = 64.0 / 68,
+                               .fp32_share = 0.85,
+                               .fp32_slope = 0.0067,
+                               .fp32_parts_launch = true,
                                .cool_seconds = 2e-3,
                                .slope = 0.05,
                                .least = 0.80};
 
 /// Scheme ec: shares and store of its kernels as engines/hopper/ec_product.cpp has them, and its split as docs/perf/h200_ec.md
 /// has it (80 us at n = 4096), both measured alone; 5.3 us of a decision and a rung that find nothing to do.
-/// There shares are of 4096 operations a cycle at 1.9 GHz, here of the sheet's rate at the highest clock: 4 % more.
+/// There shares are of 4096 operations a cycle at 1.9 GHz, here of the sheet's rate at the highest clock: 4 % more. The slope
+/// is by the product alone: 0.55, 4.78 and 39.4 ms at n = 4096, 8192 and 16384.
 constexpr TileForm kEcForms[] = {{192, 128, 0.82}, {128, 128, 0.80}, {128, 64, 0.717}};
 constexpr EcModel kEc{
-    .products = {.forms = kEcForms, .uncovered_cycles = 3000, .cool_seconds = 1e-3, .slope = 0.059, .least = 0.78},
+    .products = {.forms = kEcForms, .uncovered_cycles = 3000, .cool_seconds = 1e-3, .slope = 0.05, .least = 0.78},
     .split_cycles = 0.62,
     .extra_seconds = 5.3e-6};
 
@@ -65,18 +69,29 @@ constexpr ProductModel kCalls{.share_by_size = kLibraryShares};
 constexpr double kLaunchSeconds = 4e-6;
 constexpr double kMeasuredSize = 8192;  // n of what Rates::measured_products are of
 
-/// D at 4096 and 8192: split 257 and 1130 us, CRT 137 and 580 us; Z: 685 and 3080, 405 and 1750 us. Sampled products
-/// 42 us, 250 us, 120 us, 880 us. Of quadrants, at 8192: split 1545 us, CRT 885 us (docs/perf/strassen.md).
+/// Blocks of an H200 in clusters of 4, 8 and 16, three blocks to a multiprocessor where they fit: of 396 without clusters
+/// (split_forms.jsonl). By the driver's load balancing, and by its default.
+constexpr ClusterShares kBalancedClusters = {1, 1, 384.0 / 396, 360.0 / 396, 352.0 / 396};
+constexpr ClusterShares kClusters = {1, 1, 368.0 / 396, 360.0 / 396, 336.0 / 396};
+
+/// D at 4096 and 8192: split 235 us, as it is since acdd1029, and 1130, before; CRT 137 and 580 us; Z: 685 and 3080, 405 and
+/// 1750 us. Sampled products 42 us, 250 us, 120 us, 880 us. Of quadrants, at 8192: split 1520 us (split_forms.jsonl), CRT
+/// 885 us (docs/perf/strassen.md). FP32 elements are other kernels, fitted on another card, an H100, at 4096
+/// (lab/results/h100/certificate.jsonl): S split 202 us, CRT 92 us; C split 424 us.
 constexpr ResidueModel kOwnResidues{
     .reduces_in_product = true,
-    .split_cycles = 0.15,
-    .split_cycles_complex = 0.187,
+    .split_cycles = 0.1335,
+    .split_cycles_complex = 0.1765,
+    .split_cycles_fp32 = 0.2134,
+    .split_cycles_fp32_complex = 0.227,
+    .clusters = kBalancedClusters,
     .longest_pass = 16384,
     .split_fp64 = 5,
     .split_fp64_weak = 5,
     .reduce_cycles = 0.30,
     .crt_cycles = 0.157,
     .crt_cycles_complex = 0.217,
+    .crt_cycles_fp32 = 0.195,
     .crt_fp64 = 66.0 / 14,
     .crt_fp64_weak = 0,
     .crt_int32_weak = 17.1,  // 240 for 14 planes, by the code of reconstruct_by_limbs_kernel
@@ -84,14 +99,17 @@ constexpr ResidueModel kOwnResidues{
     .certificate_share = 0.72,
     .split_launches = 1,
     .extra_launches = 2,
-    .quadrant_split_cycles = 0.1225,
+    .quadrant_split_cycles = 0.1208,
     .quadrant_crt_cycles = 0.1405,
     .quadrant_seconds = 27e-6,
     .quadrant_moduli = 14};
 
+/// Of D at 8192 by ncu (phases.jsonl, 0ec6fbc): 121 us for the residues of one product, 96 us for the comparison.
 [[nodiscard]] constexpr ResidueModel portable_residues() {
   ResidueModel out = kOwnResidues;
   out.reduces_in_product = false;
+  out.reduce_cycles = 0.46;
+  out.compare_cycles = 0.36;
   out.most_batched_elements = 3072.0 * 3072;
   out.quadrant_moduli = 0;
   return out;
@@ -114,14 +132,22 @@ constexpr ResidueModel kGemmul8Residues{.reduces_in_product = false,
                                         .split_launches = 2,
                                         .extra_launches = 0};
 
-/// D at 8192, 7 slices: split 1.08 ms, sums of 7 accumulators 0.78 ms in one pass, of 28 products 17.0 ms with C in
-/// memory (lab/results/h200/slice_sums.jsonl).
+/// D at 8192 (lab/results/h200/slice_sums.jsonl): split of 7, 4 and 3 slices of bytes 623, 605 and 593 us, of 7 truncated ones
+/// 1.01 to 1.27 ms; sums of 7, 4 and 3 accumulators 782, 480 and 502 us in one pass, of 28 products 17.0 ms with C in memory.
+/// Of Z at 1024 numbers take 1.4 times as long to split, by two forms.
 /// Fused: as engines/hopper/fused_slices.cpp has them, 0.52 (4 slices: 0.42) of 4096 multiply-adds a cycle at 1.7 GHz, whose
 /// operations here are of the sheet's rate at the highest clock. Digits of sums of two parts: Z by Karatsuba at 1024, 4096 and
 /// 8192 takes 0.15, 4.7 and 19.5 ms more than without them.
 constexpr TileForm kFusedForms[] = {{64, 128, 0.483}};
-constexpr SliceModel kOwnSlices{.split_cycles = 0.30,
-                                .sum_cycles = 0.44,
+constexpr SliceModel kOwnSlices{.clusters = kClusters,
+                                .longest_pass = 16384,
+                                .split_base_cycles = 1.0,
+                                .split_cycles = 0.136,
+                                .split_byte_cycles = 0.0136,
+                                .split_complex = 1.4,
+                                .sum_base_cycles = 0.95,
+                                .sum_cycles = 0.28,
+                                .stored_bytes = 4,
                                 .sum_in_memory_cycles = 2.36,
                                 .waits_of_sum = 1,
                                 .has_fused_sums = true,
@@ -129,7 +155,7 @@ constexpr SliceModel kOwnSlices{.split_cycles = 0.30,
                                 .fused = {.forms = kFusedForms, .uncovered_cycles = 2900},
                                 .most_fused_slices = 4,
                                 .fused_share_of_most = 0.42 / 0.52,
-                                .part_sum_cycles = 4.0,
+                                .part_sum_cycles = 3.8,
                                 .hidden_launch = 1.5e-6,
                                 .block_lines = 2048,
                                 .stacks_parts = true,
@@ -139,17 +165,12 @@ constexpr SliceModel kOwnSlices{.split_cycles = 0.30,
   SliceModel out = kOwnSlices;
   out.is_one_launch = false;
   out.most_fused_slices = 0;
+  out.stored_bytes = 0;  // the library's model has them
   return out;
 }
 
 /// Memory alone holds what the documents do beside products: C in FP64 is read and written for each sum.
-constexpr SliceModel kDocumentSlices{.split_cycles = 0,
-                                     .sum_cycles = 0,
-                                     .sum_in_memory_cycles = 0,
-                                     .waits_of_sum = 0,
-                                     .has_fused_sums = false,
-                                     .is_one_launch = false,
-                                     .scaling_bytes = 16};
+constexpr SliceModel kDocumentSlices{.scaling_bytes = 16};
 
 constexpr Program kPrograms[] = {
     {0.896, kLaunchSeconds, kTiles, kEc, kOwnResidues, kOwnSlices, true, true},
@@ -198,8 +219,10 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
   const double busy = p.longest > 0 ? std::max(longest, tiles / rates.sms * mean) : std::ceil(tiles / rates.sms) * mean;
   const double elements = p.m * p.n * p.num_results;
   const double parts_bytes = k_parts > 1 ? k_parts * p.element_bytes * elements : 0;  // added where they meet
-  const double stored = model.result_bytes * elements * (p.is_added ? 2 : 1);
-  return busy / rates.clock_hz + parts_bytes / rates.l2 + stored / (stored > rates.l2_bytes ? rates.memory : rates.l2);
+  const bool launches_again = k_parts > 1 && p.format == Format::kFp32 && model.fp32_parts_launch;
+  const double stored = std::max(model.result_bytes, p.stored_bytes) * elements * (p.is_added ? 2 : 1);
+  return busy / rates.clock_hz + (launches_again ? rates.launch_seconds : 0.0) + parts_bytes / rates.l2 +
+         stored / (stored > rates.l2_bytes ? rates.memory : rates.l2);
 }
 
 /// The form of the program's rule, or the one that ends first, k cut where that helps.
@@ -234,8 +257,8 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
   }
   // Where FP64 is weak no product in it meets the limit of power.
   const bool is_cool = p.format == Format::kFp64 && has_weak_fp64(rates);
-  const double hot =
-      is_cool ? 1 : 1 - model.slope * std::log(std::max(seconds * p.num_calls / model.cool_seconds, 1.0));
+  const double slope = p.format == Format::kFp32 ? model.fp32_slope : model.slope;
+  const double hot = is_cool ? 1 : 1 - slope * std::log(std::max(seconds * p.num_calls / model.cool_seconds, 1.0));
   const double clock = is_sustained && !is_cool ? model.least : std::max(hot, model.least);
   return p.operations() / rates.of(p.format) / seconds * clock;
 }
@@ -248,6 +271,13 @@ const Program& program_of(ProgramName name, int compute_capability) {
   return kPrograms[static_cast<std::size_t>(name)];
 }
 const ProductModel& native_products() { return kNative; }
+
+double cluster_share(const ClusterShares& shares, double k) {
+  constexpr double kElementsOfBlock = 1024;
+  std::size_t size = 0;
+  for (double held = kElementsOfBlock; held < k && size + 1 < shares.size(); held *= 2) ++size;
+  return shares[size];
+}
 
 double by_size(std::span<const std::pair<double, double>> points, double n) {
   if (n <= points.front().first) return points.front().second * n / points.front().first;

@@ -3,6 +3,7 @@
 // card and used on all (docs/predict.md has the fits); none is of a single card, and none is changed to meet a table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -30,8 +31,11 @@ struct ProductModel {
   bool reads_through_l2 =
       false;                  ///< no multiprocessor has lines of another: what all read at once is below the rate of L2
   double result_bytes = 0;    ///< of an element of a result, stored when its tile is done
-  double fp32_share = 1;      ///< of the share, outside of tensor cores
-  double triangle_share = 1;  ///< likewise, of the kernel that walks one triangle in squares of tiles
+  double triangle_share = 1;  ///< of the share, of the kernel that walks one triangle in squares of tiles
+  // Outside of tensor cores.
+  double fp32_share = 1;           ///< of the share
+  double fp32_slope = 0;           ///< instead of `slope`
+  bool fp32_parts_launch = false;  ///< parts of k are added by a kernel of their own
   // The limit of power: beyond `cool_seconds` the rate falls by `slope` of itself for each factor e, to `least`.
   double cool_seconds = 1;
   double slope = 0;
@@ -40,22 +44,35 @@ struct ProductModel {
   std::span<const std::pair<double, double>> share_by_size = {};
 };
 
+/// Lines that are split whole lie in clusters of blocks: of 1, 2, 4, 8 or 16, with 1024 elements each. What clusters of each
+/// size fill of the places that a device has for blocks.
+using ClusterShares = std::array<double, 5>;
+inline constexpr ClusterShares kNoClusters = {1, 1, 1, 1, 1};
+/// That of the clusters that lines of k elements take.
+[[nodiscard]] double cluster_share(const ClusterShares& shares, double k);
+
 /// Scheme ozaki2. @units cycles of a multiprocessor and instructions, of an element and a plane of it
 struct ResidueModel {
   bool reduces_in_product = false;  ///< else INT32 sums are read again, one launch a product
   double split_cycles = 0;
   double split_cycles_complex = 0;
+  double split_cycles_fp32 = 0;  ///< of FP32 elements, which are other kernels; 0: as of FP64
+  double split_cycles_fp32_complex = 0;
+  ClusterShares clusters = kNoClusters;
   double longest_pass = 0;     ///< k, beyond which operands are read twice before, for statistics; 0: no such pass
   double split_fp64 = 0;       ///< instructions
   double split_fp64_weak = 0;  ///< where FP64 instructions are rare: another form of the kernel
   double reduce_cycles = 0;    ///< of an INT32 sum
   double crt_cycles = 0;
   double crt_cycles_complex = 0;
+  double crt_cycles_fp32 = 0;  ///< of real types; 0: as of FP64
   double crt_fp64 = 0;
   double crt_fp64_weak = 0;
   double crt_int32_weak = 0;     ///< instructions, by limbs
   int complex_products = 0;      ///< real ones, of a modulus; 0: as num::num_planes() has it
   double certificate_share = 0;  ///< of the rate of products; 0: it has none
+  /// Not 0: sampled products are a library's, whose INT32 sums a kernel compares, in so many cycles of one.
+  double compare_cycles = 0;
   double split_launches = 0;
   double extra_launches = 0;  ///< of small kernels around a call
   // Strassen's products of quadrants, for FP64 and k in one block; 0: there are none.
@@ -69,8 +86,15 @@ struct ResidueModel {
 
 /// Slices. @units cycles of an element and a slice, of an element and a sum
 struct SliceModel {
-  double split_cycles = 0;
+  ClusterShares clusters = kNoClusters;
+  double longest_pass = 0;  ///< k, beyond which operands are read twice before their digits; 0: they always are once
+  double split_base_cycles = 0;     ///< of an element, whatever its digits
+  double split_cycles = 0;          ///< truncated digits, one after another
+  double split_byte_cycles = 0;     ///< digits that are the bytes of one integer, made at once
+  double split_complex = 1;         ///< times as many cycles of numbers that are parts of complex ones
+  double sum_base_cycles = 0;       ///< of an element of a real product, whatever its sums
   double sum_cycles = 0;            ///< all sums of an element in one pass
+  double stored_bytes = 0;          ///< of a sum, behind its tile
   double sum_in_memory_cycles = 0;  ///< one sum after another, C in memory
   double waits_of_sum = 0;          ///< for memory, of fused sums: one behind another for each plane
   bool has_fused_sums = false;
@@ -79,10 +103,11 @@ struct SliceModel {
   int most_fused_slices = 0;
   double fused_share_of_most = 1;  ///< of the share, with as many slices
   double part_sum_cycles = 0;      ///< of a digit of a sum of two parts, and a slice
-  double hidden_launch = 0;        ///< seconds; 0: launches of sums are as all others, else what of one is not hidden
-  double block_lines = 0;          ///< of EF_L; 0: as the document has it
-  bool stacks_parts = false;       ///< enlarged form: a product for each part of C, not one of twice the columns
-  double scaling_bytes = 0;        ///< of an element of C: a pass for alpha and beta
+  /// Seconds that a kernel of ours leaves of the launch of sums behind it; 0: such launches are as all others.
+  double hidden_launch = 0;
+  double block_lines = 0;     ///< of EF_L; 0: as the document has it
+  bool stacks_parts = false;  ///< enlarged form: a product for each part of C, not one of twice the columns
+  double scaling_bytes = 0;   ///< of an element of C: a pass for alpha and beta
 };
 
 /// Scheme ec.
@@ -119,7 +144,8 @@ struct Products {
   double longest = 0;      ///< products of the plane that has most of them; 0: all have as many
   double num_calls = 1;    ///< of as much, one behind another: what power leaves is of all
   double element_bytes = 1;
-  bool is_added = false;  ///< to sums in memory, which are read
+  double stored_bytes = 0;  ///< of an element of a result, where that is more than the model's
+  bool is_added = false;    ///< to sums in memory, which are read
   /// Of one triangle, m = n: tiles that have an element of it, in squares as wide as the longer side of a tile.
   bool is_triangle = false;
 

@@ -15,11 +15,12 @@
 namespace kizami::multi {
 namespace {
 
-Status find_device(const char* name, const void* data, int& device) {
+Status find_device(const char* name, const void* data, int& device, bool& is_pageable) {
   cudaPointerAttributes attributes{};
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaPointerGetAttributes(&attributes, data), name));
   const bool is_device = attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
   device = is_device ? attributes.device : kHost;
+  is_pageable = is_pageable || attributes.type == cudaMemoryTypeUnregistered;
   return {};
 }
 
@@ -53,7 +54,7 @@ Status locate_matrix(const char* name, std::int64_t rows, std::int64_t cols, std
                   ", must be as the others"};
     }
     int device = kHost;
-    KIZAMI_RETURN_IF_ERROR(find_device(name, view.data, device));
+    KIZAMI_RETURN_IF_ERROR(find_device(name, view.data, device, located.is_pageable));
     located.is_conjugated = view.is_conjugated;
     located.rects.push_back(all[i]);
     located.views.push_back(view);

@@ -28,6 +28,7 @@ struct Located {
   /// How a copy of a part is stored; nothing: the pieces are stored neither all by columns nor all by rows.
   std::optional<Layout> layout;
   bool is_conjugated = false;
+  bool is_pageable = false;  ///< some of it is memory of the host that is not page-locked: copies hold the host up
 
   /// A part where it lies, if one piece on that device holds it.
   [[nodiscard]] std::optional<MatrixView<T>> in_place(const Rect& part, int device) const {

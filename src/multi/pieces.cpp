@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "schemes/ozaki2/strassen.hpp"
+
 namespace kizami::multi {
 namespace {
 
@@ -45,6 +47,20 @@ std::vector<Holding> holdings_of(const Rect& wanted, std::span<const Rect> piece
     if (!both.is_empty()) holdings.push_back({i, both});
   }
   return holdings;
+}
+
+std::array<Rect, 2> part_of_panel(const Rect& panel, PanelLines lines, int i, int count) {
+  if (count == 1) return {panel, {}};
+  const bool are_rows = lines == PanelLines::kRows;
+  const ozaki2::QuadrantLines part = ozaki2::quadrant_lines(are_rows ? panel.rows : panel.cols, i, count);
+  std::array<Rect, 2> rects;
+  for (const std::size_t half : {std::size_t{0}, std::size_t{1}}) {
+    const std::int64_t first = part.begin[half];
+    const std::int64_t num = part.end[half] - first;
+    rects[half] = are_rows ? Rect{panel.row + first, panel.col, num, panel.cols}
+                           : Rect{panel.row, panel.col + first, panel.rows, num};
+  }
+  return rects;
 }
 
 std::vector<ColumnCopy> triangle_copies(const Rect& rect, bool is_lower) {

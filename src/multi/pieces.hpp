@@ -2,6 +2,7 @@
 // A matrix in pieces, as rectangles: whether they make up the matrix, and which of them hold a part of it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +23,12 @@ struct Holding {
 };
 /// The pieces that hold a rectangle, in order.
 [[nodiscard]] std::vector<Holding> holdings_of(const Rect& wanted, std::span<const Rect> pieces);
+
+/// Which lines of a panel are those of its operand.
+enum class PanelLines : std::uint8_t { kRows, kCols };
+/// Part i of `count` of a panel: lines of both halves, as Strassen's products split them (ozaki2::quadrant_lines()); the
+/// second may be empty, and of one part is. @range 0 <= i < count
+[[nodiscard]] std::array<Rect, 2> part_of_panel(const Rect& panel, PanelLines lines, int i, int count);
 
 /// Elements that one copy of two dimensions takes: `count` columns of `length` elements that follow one another, from
 /// (row, col) on; of a slanting one every column begins a row below the one before.

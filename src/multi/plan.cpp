@@ -14,6 +14,7 @@
 #include "multi/blocks.hpp"
 #include "schemes/ozaki1/device_rungs_plan.hpp"
 #include "schemes/ozaki1/stage.hpp"
+#include "schemes/ozaki2/plan.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::multi {
@@ -183,6 +184,12 @@ Status join(MultiPlan& plan) {
   return {};
 }
 
+/// Parts that a panel surely comes in, where half of it comes over links.
+[[nodiscard]] int least_parts_of(const Rect& block, const MultiPlan& plan) {
+  const std::int64_t bytes = std::max(block.rows, block.cols) * plan.shape.k * size_bytes(plan.shape.scalar);
+  return static_cast<int>(std::clamp<std::int64_t>(bytes / 2 / plan.least_part_bytes, 1, kMostPanelParts));
+}
+
 /// Plans of a share's blocks, and its room. @param policy of the whole
 Status plan_blocks(Share& share, const MultiPlan& plan, const Policy& policy, const Budget& budget,
                    const PlanOn& plan_on) {
@@ -196,6 +203,11 @@ Status plan_blocks(Share& share, const MultiPlan& plan, const Policy& policy, co
         plan_on(share.device, {plan.shape.scalar, block.rows, block.cols, plan.shape.k}, is_whole ? policy : of_blocks);
     if (!made.ok()) return made.status();
     share.plans.push_back(std::move(made).value());
+    const int parts = least_parts_of(block, plan);
+    if (plan.has_exchange && share.blocks.size() == 1 && !plan.is_triangle(block) && parts > 1) {
+      if (std::optional<plan::Plan> by_strassen = ozaki2::strassen_plan_of_block(*share.plans.back(), parts))
+        share.plans.back() = std::make_shared<const plan::Plan>(*std::move(by_strassen));
+    }
     const bool promises_bits = is_ozaki2 || policy.reproducibility == Reproducibility::kEngineToEngine;
     if (promises_bits && plan::numerics_hash(*share.plans.back()) != numerics) {
       return {StatusCode::kUnsupported, "a block of " + std::to_string(block.rows) + " x " +

@@ -52,6 +52,8 @@ struct MultiPlan {
   /// Several blocks of scheme ozaki2: they tell each other counts before they multiply.
   bool has_exchange = false;
   bool may_equilibrate = false;
+  /// Of a panel that comes in parts over links, at least.
+  std::int64_t least_part_bytes = std::int64_t{1} << 27;
 
   [[nodiscard]] std::size_t num_blocks() const;
   [[nodiscard]] PanelsOfB panels_of_b() const { return part.is_all() ? PanelsOfB::kOfB : PanelsOfB::kOfA; }
@@ -68,6 +70,9 @@ struct MultiPlan {
     return part.is_all() ? block.row == 0 : is_triangle(block);
   }
 };
+
+/// Parts of what comes, or leaves, while others are split or made, at most.
+inline constexpr int kMostPanelParts = 4;
 
 /// What of the matrices must travel to a device.
 struct Travels {

@@ -2,9 +2,12 @@
 #include "multi/resources.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "base/cuda_status.hpp"
 #include "base/fork_safe.hpp"
@@ -21,9 +24,17 @@ struct PinnedPiece {
 struct Idle {
   std::mutex mutex;
   std::map<int, std::vector<Streams>> streams;
+  std::map<int, std::vector<cudaEvent_t>> events;
   std::vector<PinnedPiece> pinned;
 };
 constinit base::PerProcess<Idle> idle;
+
+/// Pairs of devices that have been let meet, or cannot.
+struct Met {
+  std::mutex mutex;
+  std::set<std::pair<int, int>> pairs;
+};
+constinit base::PerProcess<Met> met;
 
 Status make_streams(Streams& made) {
   for (cudaStream_t& stream : made.all)
@@ -54,7 +65,12 @@ Status set_device(int device) {
     return {StatusCode::kUnsupported,
             "device " + std::to_string(device) + ": there are " + std::to_string(count) + " CUDA devices"};
   }
-  return base::cuda_status(cudaSetDevice(device), ("device " + std::to_string(device)).c_str());
+  return return_to_device(device);
+}
+
+Status return_to_device(int device) {
+  const cudaError_t error = cudaSetDevice(device);
+  return error == cudaSuccess ? Status{} : base::cuda_status(error, ("device " + std::to_string(device)).c_str());
 }
 
 TakenStreams::~TakenStreams() {
@@ -91,11 +107,26 @@ Status TakenStreams::wait() const {
 }
 
 Events::~Events() {
-  for (const cudaEvent_t event : events_) static_cast<void>(cudaEventDestroy(event));
+  if (events_.empty()) return;
+  Idle& all = idle.get();
+  const std::lock_guard lock(all.mutex);
+  std::vector<cudaEvent_t>& there = all.events[device_];
+  there.insert(there.end(), events_.begin(), events_.end());
 }
 
-Status Events::make(std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
+Status Events::take(int device, std::size_t count) {
+  device_ = device;
+  const std::size_t wanted = events_.size() + count;
+  events_.reserve(wanted);
+  Idle& all = idle.get();
+  {
+    const std::lock_guard lock(all.mutex);
+    std::vector<cudaEvent_t>& there = all.events[device];
+    const std::size_t taken = std::min(count, there.size());
+    events_.insert(events_.end(), there.end() - static_cast<std::ptrdiff_t>(taken), there.end());
+    there.resize(there.size() - taken);
+  }
+  while (events_.size() < wanted) {
     cudaEvent_t event = nullptr;
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event"));
     events_.push_back(event);
@@ -130,15 +161,20 @@ Status PinnedMemory::take(std::size_t bytes) {
 }
 
 Status let_devices_meet(std::span<const int> devices, std::span<const int> others) {
+  Met& known = met.get();
+  const std::lock_guard lock(known.mutex);
   for (const int device : devices) {
     for (const int other : others) {
+      if (device == other || known.pairs.contains({device, other})) continue;
       int can = 0;
-      if (device == other || cudaDeviceCanAccessPeer(&can, device, other) != cudaSuccess || can == 0) continue;
-      KIZAMI_RETURN_IF_ERROR(set_device(device));
-      const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
-      static_cast<void>(cudaGetLastError());
-      if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled)
-        return base::cuda_status(error, "cudaDeviceEnablePeerAccess");
+      if (cudaDeviceCanAccessPeer(&can, device, other) == cudaSuccess && can != 0) {
+        KIZAMI_RETURN_IF_ERROR(set_device(device));
+        const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
+        static_cast<void>(cudaGetLastError());
+        if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled)
+          return base::cuda_status(error, "cudaDeviceEnablePeerAccess");
+      }
+      known.pairs.insert({device, other});
     }
   }
   static_cast<void>(cudaGetLastError());

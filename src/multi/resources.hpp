@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a call on several devices borrows while it runs: the current device, streams of the library on each device,
-// events, page-locked memory for the states of blocks. Streams and page-locked memory are kept for later calls.
+// events, page-locked memory for the states of blocks. All of that is kept for later calls.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,19 +25,23 @@ class CurrentDevice {
  private:
   int before_ = -1;
 };
+/// @status kUnsupported: there is no such device
 Status set_device(int device);
+/// The same again, of a device that set_device() has accepted.
+Status return_to_device(int device);
 
-/// Streams of one share. Each source's panels come by one of `in()`, so that all links are busy whoever else reads there;
-/// what of them is on the device already comes and goes by near().
+/// Streams of one share that copy one way: over links, and what is on the device already.
+struct WayStreams {
+  cudaStream_t links = nullptr;
+  cudaStream_t near = nullptr;
+};
+/// Streams of one share.
 struct Streams {
-  static constexpr std::size_t kSources = 3;
-  std::array<cudaStream_t, kSources + 4> all = {};
+  std::array<cudaStream_t, 5> all = {};
 
-  [[nodiscard]] std::span<const cudaStream_t> in() const { return std::span(all).first(kSources); }
-  [[nodiscard]] cudaStream_t near() const { return all[kSources]; }
-  [[nodiscard]] cudaStream_t here() const { return all[kSources + 1]; }  ///< copies nothing: behind all that comes
-  [[nodiscard]] cudaStream_t compute() const { return all[kSources + 2]; }
-  [[nodiscard]] const cudaStream_t& out() const { return all[kSources + 3]; }  ///< C leaves
+  [[nodiscard]] WayStreams in() const { return {all[0], all[1]}; }
+  [[nodiscard]] cudaStream_t compute() const { return all[2]; }
+  [[nodiscard]] WayStreams out() const { return {all[3], all[4]}; }
 };
 
 /// Streams that are this call's alone. They are idle when the object goes.
@@ -59,7 +63,7 @@ class TakenStreams {
   Streams streams_;
 };
 
-/// Events of the current device.
+/// Events of a device that are this call's alone. What is recorded by them is behind the call when the object goes.
 class Events {
  public:
   Events() = default;
@@ -67,10 +71,12 @@ class Events {
   Events& operator=(const Events&) = delete;
   ~Events();
 
-  Status make(std::size_t count);  ///< as many more
+  /// As many more. @range always the same device, the current one
+  Status take(int device, std::size_t count);
   [[nodiscard]] cudaEvent_t at(std::size_t i) const { return events_[i]; }
 
  private:
+  int device_ = -1;
   std::vector<cudaEvent_t> events_;
 };
 
@@ -90,7 +96,8 @@ class PinnedMemory {
   std::size_t bytes_ = 0;
 };
 
-/// Lets each device of the first list copy from and to those of the second directly, where their links admit it.
+/// Lets each device of the first list copy from and to those of the second directly, where their links admit it. Each pair
+/// is asked about once.
 Status let_devices_meet(std::span<const int> devices, std::span<const int> others);
 
 }  // namespace kizami::multi

@@ -63,7 +63,7 @@ class Call final : private ozaki2::Part {
   template <class Visit>
   Status for_each(const Visit& visit) {
     for (const std::unique_ptr<ShareRun<T>>& share : shares_) {
-      KIZAMI_RETURN_IF_ERROR(set_device(share->share().device));
+      KIZAMI_RETURN_IF_ERROR(return_to_device(share->share().device));
       KIZAMI_RETURN_IF_ERROR(share->named(visit(*share)));
     }
     return {};
@@ -82,10 +82,11 @@ class Call final : private ozaki2::Part {
     for (const int device : devices) {
       KIZAMI_RETURN_IF_ERROR(set_device(device));
       before_.push_back(std::make_unique<Events>());
-      KIZAMI_RETURN_IF_ERROR(before_.back()->make(1));
+      KIZAMI_RETURN_IF_ERROR(before_.back()->take(device, 1));
       before.push_back(before_.back()->at(0));
       KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaEventRecord(before.back(), nullptr), "cudaEventRecord"));
     }
+    is_idle_ = false;
     std::size_t i = 0;
     return for_each([&](ShareRun<T>& share) {
       const std::size_t at = i++;
@@ -93,14 +94,36 @@ class Call final : private ozaki2::Part {
     });
   }
 
-  /// The pass of each share that pass_of(share) names, if any.
+  /// The pass of each share that pass_of(share) names, if any. What comes into all devices is asked for in rounds, and before
+  /// the kernels that read it: so devices begin together, and those of a round read from different sources. Kernels of the
+  /// operand that comes first are asked for while it comes.
   template <class PassOf>
   Status enqueue(const PassOf& pass_of) {
     const InnerExponents* const shifts = shifts_ ? &*shifts_ : nullptr;
-    return for_each([&](ShareRun<T>& share) {
-      const std::optional<Pass> pass = pass_of(share);
-      return pass ? share.enqueue(*pass, selection_, shifts) : Status{};
-    });
+    int num_steps = 0;
+    KIZAMI_RETURN_IF_ERROR(for_each([&](ShareRun<T>& share) {
+      Status status = share.begin_pass(pass_of(share), selection_, shifts);
+      num_steps = std::max(num_steps, share.num_steps());
+      return status;
+    }));
+    if (num_steps == 0) return {};
+    is_idle_ = false;
+    for (int i = 0; i < num_steps; ++i) {
+      KIZAMI_RETURN_IF_ERROR(ask_in_rounds(i, Extent::kFirstOperand));
+      KIZAMI_RETURN_IF_ERROR(for_each([i](ShareRun<T>& share) { return share.compute_first(i); }));
+      KIZAMI_RETURN_IF_ERROR(ask_in_rounds(i, Extent::kAll));
+      KIZAMI_RETURN_IF_ERROR(for_each([i](ShareRun<T>& share) { return share.compute(i); }));
+      if (i > 0) KIZAMI_RETURN_IF_ERROR(for_each([i](ShareRun<T>& share) { return share.send(i - 1); }));
+    }
+    return for_each([num_steps](ShareRun<T>& share) { return share.send(num_steps - 1); });
+  }
+  /// What may come before the kernels of step i.
+  Status ask_in_rounds(int i, Extent extent) {
+    for (bool has_asked = true; has_asked;) {
+      has_asked = false;
+      KIZAMI_RETURN_IF_ERROR(for_each([&](ShareRun<T>& share) { return share.ask(i, extent, has_asked); }));
+    }
+    return {};
   }
   Status enqueue(Pass pass) {
     return enqueue([pass](const ShareRun<T>&) { return std::optional(pass); });
@@ -108,13 +131,16 @@ class Call final : private ozaki2::Part {
 
   /// For all shares, also behind one that failed. @return the first error
   Status wait() {
+    if (is_idle_) return {};
     std::optional<Status> first;
     for (const std::unique_ptr<ShareRun<T>>& share : shares_) {
-      const Status there = set_device(share->share().device);
+      const Status there = return_to_device(share->share().device);
       Status status = there.ok() ? share->named(share->wait()) : there;
       if (!status.ok() && !first) static_cast<void>(first.emplace(std::move(status)));  // nvcc: nothing is discarded
     }
-    return first ? *std::move(first) : Status{};
+    if (first) return *std::move(first);
+    is_idle_ = true;
+    return {};
   }
 
   /// Visits (share, block, its rectangle).
@@ -159,6 +185,7 @@ class Call final : private ozaki2::Part {
   }
 
   Status find_gain(std::int32_t& gain) {
+    is_idle_ = false;
     const std::size_t count = static_cast<std::size_t>(certify::kGainLines) * static_cast<std::size_t>(plan_.shape.k);
     std::vector<T> a(count);
     std::vector<T> b(count);
@@ -208,6 +235,7 @@ class Call final : private ozaki2::Part {
   const LocatedProblem<T>& problem_;
   std::vector<std::unique_ptr<Events>> before_;  ///< one a device
   std::vector<std::unique_ptr<ShareRun<T>>> shares_;
+  bool is_idle_ = true;  ///< nothing is enqueued
   Counts counts_;
   num::Selection selection_;
   std::optional<InnerExponents> shifts_;

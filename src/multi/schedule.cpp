@@ -68,6 +68,16 @@ std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a
   return steps;
 }
 
+void time_arrivals(std::span<Arrival> arrivals, int first_step) {
+  int ask_from = first_step;
+  for (Arrival& arrival : arrivals) {
+    if (arrival.free_after >= first_step)  // what passes before had is enqueued
+      ask_from = std::max(ask_from, arrival.free_after + (arrival.what == Coming::kC ? 2 : 1));
+    if (arrival.holds_host) ask_from = std::max(ask_from, arrival.step);
+    arrival.ask_from = ask_from;
+  }
+}
+
 PanelCounts count_panels(std::span<const Rect> blocks, PanelsOfB of_b) {
   std::set<Range> rows;
   std::set<Range> cols;

@@ -31,6 +31,21 @@ struct Step {
   int c_free_after = kNoStep;  ///< the step whose C must have left the place
 };
 
+/// What comes for a step from where the device does not read it: panels, and C as it was before the call.
+enum class Coming : std::uint8_t { kA, kB, kC };
+struct Arrival {
+  int step = 0;
+  Coming what = Coming::kA;
+  int free_after = kNoStep;  ///< the last step of what was in the place before
+  bool holds_host = false;   ///< the host waits while it comes
+  int ask_from = 0;          ///< of time_arrivals(): once the kernels of all steps before this one are asked for
+};
+/// Arrivals of a pass in the order in which they come: each is asked for as soon as its place is known to become free,
+/// C's behind the kernels of the next step, which are asked for before C leaves; and not before those that come before it.
+/// What holds the host waits for the kernels of the steps before its own.
+/// @range  a place of C is free for the second step after the one that had it
+void time_arrivals(std::span<Arrival> arrivals, int first_step);
+
 /// Where panels of B come from.
 enum class PanelsOfB : std::uint8_t {
   kOfB,  ///< places of their own

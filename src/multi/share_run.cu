@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <complex>
+#include <initializer_list>
 #include <span>
-#include <utility>
 
 #include "base/carver.hpp"
 #include "base/cuda_status.hpp"
@@ -17,26 +17,21 @@
 #include "exec/device_call.hpp"
 #include "multi/pieces.hpp"
 #include "problem/lines.hpp"
-#include "problem/part.hpp"
 
 namespace kizami::multi {
 namespace {
 
 constexpr int kMostPasses = 4;  ///< count, exponents, equilibrated, finish
 /// Events of a step.
-constexpr int kMostParts = 4;  ///< of what comes, or goes, while others are split or made
 enum StepEvent : std::size_t {
   kComputed,
   kLeft,
-  kCHere,   ///< C before the call
-  kBranch,  ///< of one stream of several, again and again
-  kAHere,   ///< one each of as many parts
+  kCHere,  ///< C before the call
+  kAHere,  ///< one each of as many parts
   kBHere = kAHere + kMostParts,
   kPartOfC = kBHere + kMostParts,
   kEventsOfStep = kPartOfC + kMostParts,
 };
-/// Bytes of a part that comes by itself, at least.
-constexpr std::int64_t kLeastPartBytes = std::int64_t{1} << 26;
 
 constexpr unsigned kSampleThreads = 256;
 
@@ -67,138 +62,6 @@ struct SampleRange {
   return range;
 }
 
-/// Copies a matrix between any two memories. @range both stored in this layout
-template <class T>
-Status copy_matrix(Layout layout, MatrixView<const T> from, MatrixView<T> to, cudaStream_t stream) {
-  if (layout == Layout::kRowMajor) {
-    from = from.transposed();
-    to = to.transposed();
-  }
-  const std::size_t width = static_cast<std::size_t>(from.rows) * sizeof(T);
-  const auto height = static_cast<std::size_t>(from.cols);
-  const auto pitch = [&](std::int64_t stride) {
-    return from.cols <= 1 ? width : static_cast<std::size_t>(stride) * sizeof(T);
-  };
-  return base::cuda_status(cudaMemcpy2DAsync(to.data, pitch(to.col_stride), from.data, pitch(from.col_stride), width,
-                                             height, cudaMemcpyDefault, stream),
-                           "copying a panel");
-}
-
-/// What of a rectangle both views show, at (row, col) of the matrix, is copied, and all of it or one triangle of the
-/// matrix is wanted.
-template <class T>
-Status copy_part(Layout layout, const problem::Part& part, const Rect& rect, MatrixView<const T> from, MatrixView<T> to,
-                 cudaStream_t stream) {
-  if (part.is_all()) return copy_matrix<T>(layout, from, to, stream);
-  const bool is_by_cols = layout == Layout::kColMajor;
-  if (!is_by_cols) {
-    from = from.transposed();
-    to = to.transposed();
-  }
-  const Rect by_cols = is_by_cols ? rect : rect.transposed();
-  const bool is_lower = (part.kind == problem::PartKind::kLower) == is_by_cols;
-  for (const ColumnCopy& copy : triangle_copies(by_cols, is_lower)) {
-    const auto view_of = [&](auto view) {
-      view.data += (copy.row - by_cols.row) + (copy.col - by_cols.col) * view.col_stride;
-      view.rows = copy.length;
-      view.cols = copy.count;
-      if (copy.is_slanting) ++view.col_stride;
-      return view;
-    };
-    KIZAMI_RETURN_IF_ERROR(copy_matrix<T>(Layout::kColMajor, view_of(from), view_of(to), stream));
-  }
-  return {};
-}
-
-Status wait_for(cudaStream_t stream, cudaEvent_t event) {
-  return base::cuda_status(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
-}
-Status mark(cudaEvent_t event, cudaStream_t stream) {
-  return base::cuda_status(cudaEventRecord(event, stream), "cudaEventRecord");
-}
-
-/// A device that copies, and by which streams.
-struct Carrier {
-  int device = 0;
-  std::span<const cudaStream_t> far;  ///< from and to other memory than its own; one device's go by one of them
-  cudaStream_t near = nullptr;
-  cudaStream_t joined = nullptr;
-
-  template <class E>
-  [[nodiscard]] cudaStream_t stream_for(const Located<E>& matrix, const Holding& holding) const {
-    const int there = matrix.devices[holding.piece];
-    if (there == device) return near;
-    // Those after this device one by one, those before it from the end: of four, three by three streams.
-    const auto count = static_cast<int>(far.size());
-    const int turn = there > device ? (there - device - 1) % count : count - 1 - (device - there - 1) % count;
-    return far[static_cast<std::size_t>(turn)];
-  }
-
-  /// All streams wait.
-  [[nodiscard]] Status wait(cudaEvent_t event) const {
-    for (const cudaStream_t stream : far) KIZAMI_RETURN_IF_ERROR(wait_for(stream, event));
-    return wait_for(near, event);
-  }
-  /// `all` is behind what all of them have. @param branch  for this
-  [[nodiscard]] Status join(cudaEvent_t branch, cudaEvent_t all) const {
-    const auto add = [&](cudaStream_t stream) -> Status {
-      if (stream == joined) return {};
-      KIZAMI_RETURN_IF_ERROR(mark(branch, stream));
-      return wait_for(joined, branch);
-    };
-    for (const cudaStream_t stream : far) KIZAMI_RETURN_IF_ERROR(add(stream));
-    KIZAMI_RETURN_IF_ERROR(add(near));
-    return mark(all, joined);
-  }
-};
-
-/// The pieces that hold a part, in such an order that devices begin with different ones: those of devices from this one
-/// on, then the others.
-template <class E>
-[[nodiscard]] std::vector<Holding> holdings_in_turn(const Located<E>& matrix, const Rect& part, int device) {
-  std::vector<Holding> holdings = holdings_of(part, matrix.rects);
-  std::stable_sort(holdings.begin(), holdings.end(), [&](const Holding& x, const Holding& y) {
-    const auto turn = [&](const Holding& holding) {
-      const int there = matrix.devices[holding.piece];
-      return std::pair(there < device, there);
-    };
-    return turn(x) < turn(y);
-  });
-  return holdings;
-}
-
-/// A part of a matrix from its pieces to where it is staged. @param wanted  of the matrix
-template <class E, class T>
-Status gather_part(const Located<E>& matrix, const Rect& part, const problem::Part& wanted, MatrixView<T> staged,
-                   const Carrier& carrier) {
-  for (const Holding& holding : holdings_in_turn(matrix, part, carrier.device)) {
-    const Rect& rect = holding.rect;
-    const Rect& piece = matrix.rects[holding.piece];
-    const MatrixView<const T> from =
-        matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols);
-    KIZAMI_RETURN_IF_ERROR(copy_part<T>(*matrix.layout, wanted, rect, from,
-                                        staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols),
-                                        carrier.stream_for(matrix, holding)));
-  }
-  return {};
-}
-
-/// And back.
-template <class T>
-Status scatter_part(MatrixView<T> staged, const Located<T>& matrix, const Rect& part, const problem::Part& wanted,
-                    const Carrier& carrier) {
-  for (const Holding& holding : holdings_in_turn(matrix, part, carrier.device)) {
-    const Rect& rect = holding.rect;
-    const Rect& piece = matrix.rects[holding.piece];
-    const MatrixView<const T> from = staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols);
-    KIZAMI_RETURN_IF_ERROR(copy_part<T>(
-        *matrix.layout, wanted, rect, from,
-        matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols),
-        carrier.stream_for(matrix, holding)));
-  }
-  return {};
-}
-
 /// A part of a matrix as a place holds it.
 template <class E>
 [[nodiscard]] MatrixView<E> staged_view(const Located<E>& matrix, const Rect& part, std::byte* place) {
@@ -213,12 +76,6 @@ template <class E>
   return view;
 }
 
-/// Where a block finds a part of an operand or of C.
-template <class E>
-struct Found {
-  MatrixView<E> view;
-  bool is_staged = false;
-};
 template <class E>
 [[nodiscard]] Found<E> find_part(const Located<E>& matrix, const Rect& part, int device,
                                  const std::vector<std::byte*>& places, int place) {
@@ -231,22 +88,15 @@ template <class T>
   return {const_cast<T*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride, view.is_conjugated};
 }
 
-/// Elements of a part that other memory than a device's own holds.
-template <class E>
-[[nodiscard]] std::int64_t elements_elsewhere(const Located<E>& matrix, const Rect& part, int device) {
-  std::int64_t count = 0;
-  for (const Holding& holding : holdings_of(part, matrix.rects))
-    count += matrix.devices[holding.piece] == device ? 0 : holding.rect.rows * holding.rect.cols;
-  return count;
+template <class T>
+[[nodiscard]] std::int64_t bytes_over_links(const StepOperand<T>& operand, int device) {
+  return elements_within(Reach::kLinks, *operand.matrix, operand.panel, device) * static_cast<std::int64_t>(sizeof(T));
 }
 
-/// The parts of one step.
 template <class T>
-struct StepParts {
-  Found<const T> a;
-  Found<const T> b;
-  Found<T> c;
-};
+[[nodiscard]] std::span<CUevent_st* const> events_of(const StepOperand<T>& operand) {
+  return std::span<CUevent_st* const>(operand.here).first(static_cast<std::size_t>(operand.num_parts));
+}
 
 }  // namespace
 
@@ -262,9 +112,13 @@ Status ShareRun<T>::prepare(std::span<std::byte> workspace, const Travels& trave
   base::Carver carver(workspace.data());
   buffers_ = carve_share(carver, plan_, share_, travels);
   KIZAMI_RETURN_IF_ERROR(streams_.take(share_.device));
-  for (const cudaStream_t stream : streams_.get().all) {
-    for (const cudaEvent_t event : before) KIZAMI_RETURN_IF_ERROR(wait_for(stream, event));
-  }
+  KIZAMI_RETURN_IF_ERROR(events_.take(share_.device, 1));
+  // C leaves behind kernels.
+  const Streams& streams = streams_.get();
+  for (const cudaEvent_t event : before) KIZAMI_RETURN_IF_ERROR(wait_for(streams.in().links, event));
+  KIZAMI_RETURN_IF_ERROR(mark(events_.at(0), streams.in().links));
+  KIZAMI_RETURN_IF_ERROR(wait_for(streams.in().near, events_.at(0)));
+  KIZAMI_RETURN_IF_ERROR(wait_for(streams.compute(), events_.at(0)));
   if (share_.blocks.empty()) return {};
   // C that is overwritten by a wrong guess must be had again.
   const bool keeps_c = share_.is_resident &&
@@ -279,182 +133,233 @@ Status ShareRun<T>::prepare(std::span<std::byte> workspace, const Travels& trave
 }
 
 template <class T>
-Status ShareRun<T>::enqueue(Pass pass, const num::Selection& selection, const InnerExponents* shifts) {
-  const bool writes_c = pass == Pass::kAlone || pass == Pass::kFinish || pass == Pass::kSpeculate;
-  // A guess leaves the device at once where it may be overwritten.
-  const auto leaves = [&](std::size_t i_block) {
-    if (pass == Pass::kSpeculate) return problem_.beta == T{0};
-    if (pass == Pass::kConfirm)
-      return problem_.beta != T{0} || has_nonfinite_lines(i_block) || has_left_too_early(i_block);
-    return writes_c;
-  };
-  const bool has_terms = problem_.has_terms(plan_);
-  const std::int64_t k = has_terms ? plan_.shape.k : 0;
-  const Streams& streams = streams_.get();
-  const cudaStream_t compute_stream = streams.compute();
-  const Carrier inwards{share_.device, streams.in(), streams.near(), streams.here()};
-  const Carrier outwards{share_.device, {&streams.out(), 1}, streams.near(), streams.out()};
+cudaEvent_t ShareRun<T>::event(int step, std::size_t which) const {
+  return events_.at(1 + kEventsOfStep * static_cast<std::size_t>(step) + which);
+}
+
+template <class T>
+bool ShareRun<T>::leaves(std::size_t i_block) const {
+  if (pass_ == Pass::kSpeculate) return problem_.beta == T{0};
+  if (pass_ == Pass::kConfirm)
+    return problem_.beta != T{0} || has_nonfinite_lines(i_block) || has_left_too_early(i_block);
+  return writes_c();
+}
+
+template <class T>
+Status ShareRun<T>::begin_pass(std::optional<Pass> pass, const num::Selection& selection,
+                               const InnerExponents* shifts) {
+  running_.clear();
+  arrivals_.clear();
+  next_arrival_ = 0;
+  next_part_ = 0;
+  if (!pass) return {};
+  pass_ = *pass;
+  selection_ = selection;
+  shifts_ = shifts;
   const std::size_t num_blocks = share_.blocks.size();
-  KIZAMI_RETURN_IF_ERROR(events_.make(kEventsOfStep * num_blocks));
-  const auto event = [&](int step, std::size_t which) {
-    return events_.at(kEventsOfStep * static_cast<std::size_t>(step) + which);
-  };
+  KIZAMI_RETURN_IF_ERROR(events_.take(share_.device, kEventsOfStep * num_blocks));
+  const int first_step = num_done_;
+  num_done_ += static_cast<int>(num_blocks);
+  running_.resize(num_blocks);  // blocks point into it
   for (std::size_t i = 0; i < num_blocks; ++i) {
-    const auto number = static_cast<int>(num_done_++);
-    const Step& step = steps_[static_cast<std::size_t>(number)];
-    const auto i_block = static_cast<std::size_t>(step.block);
-    const Rect& rect = share_.blocks[i_block];
-    StepParts<T> parts;
-    if (has_terms) {
-      parts.a = find_part(problem_.a, a_panel(rect, k), share_.device, buffers_.a, step.a.place);
-      parts.b = plan_.part.is_all()
-                    ? find_part(problem_.b, b_panel(rect, k), share_.device, buffers_.b, step.b.place)
-                    : find_part(problem_.a, mirrored_panel(rect, k), share_.device, buffers_.a, step.b.place);
-    }
-    parts.c = find_part(problem_.c, rect, share_.device, buffers_.c, step.c_place);
-
-    // By whom what of both operands is there: A, B.
-    std::array<std::array<CUevent_st*, kMostParts>, 2> here{};
-    std::array<std::size_t, 2> num_here{};
-    CUevent_st** last_here = nullptr;  // what is loaded last
-    const bool comes_apart = pass == Pass::kSpeculate && share_.is_resident;
-    const bool comes_in_parts = comes_apart && ozaki2::is_one_strassen_chunk(*share_.plans[i_block]);
-    const auto load = [&](Side side, const auto& matrix, const Rect& panel, const auto& found,
-                          const PanelUse& use) -> Status {
-      if (!found.is_staged || !use.is_loaded) return {};
-      if (use.free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(inwards.wait(event(use.free_after, kComputed)));
-      if (last_here != nullptr) {  // the other operand has all links until it is there
-        for (const cudaStream_t stream : inwards.far) KIZAMI_RETURN_IF_ERROR(wait_for(stream, *last_here));
-      }
-      const bool is_a = side == Side::kA;
-      const std::int64_t bytes =
-          elements_elsewhere(matrix, panel, share_.device) * static_cast<std::int64_t>(sizeof(T));
-      const int count =
-          comes_in_parts ? static_cast<int>(std::clamp<std::int64_t>(bytes / kLeastPartBytes, 1, kMostParts)) : 1;
-      const auto x = static_cast<std::size_t>(is_a ? 0 : 1);
-      const auto gather = [&](const Rect& part) {
-        return gather_part(
-            matrix, part, {},
-            without_const<T>(found.view).block(part.row - panel.row, part.col - panel.col, part.rows, part.cols),
-            inwards);
-      };
-      for (int i_part = 0; i_part < count; ++i_part) {
-        const auto at = static_cast<std::size_t>(i_part);
-        if (count == 1) {
-          KIZAMI_RETURN_IF_ERROR(gather(panel));
-        } else {
-          const ozaki2::QuadrantLines lines = ozaki2::quadrant_lines(is_a ? panel.rows : panel.cols, i_part, count);
-          for (const int half : {0, 1}) {
-            const std::int64_t first = lines.begin[half];
-            const std::int64_t num = lines.end[half] - first;
-            if (num == 0) continue;
-            KIZAMI_RETURN_IF_ERROR(gather(is_a ? Rect{panel.row + first, panel.col, num, panel.cols}
-                                               : Rect{panel.row, panel.col + first, panel.rows, num}));
-          }
-        }
-        here[x][at] = event(number, (is_a ? kAHere : kBHere) + at);
-        num_here[x] = at + 1;
-        last_here = &here[x][at];
-        KIZAMI_RETURN_IF_ERROR(inwards.join(event(number, kBranch), *last_here));
-      }
-      return {};
-    };
-    // First what has less to bring, so that it is split meanwhile.
-    Side first = Side::kA;
-    if (has_terms) {
-      const auto& of_b = plan_.part.is_all() ? problem_.b : problem_.a;
-      const Rect panel_of_b = plan_.part.is_all() ? b_panel(rect, k) : mirrored_panel(rect, k);
-      if (comes_apart && elements_elsewhere(of_b, panel_of_b, share_.device) <=
-                             elements_elsewhere(problem_.a, a_panel(rect, k), share_.device))
-        first = Side::kB;
-      for (const Side side : {first, first == Side::kA ? Side::kB : Side::kA}) {
-        KIZAMI_RETURN_IF_ERROR(side == Side::kA ? load(side, problem_.a, a_panel(rect, k), parts.a, step.a)
-                                                : load(side, of_b, panel_of_b, parts.b, step.b));
-      }
-      if (!plan_.part.is_all()) parts.b.view = problem_.mirrored(parts.b.view, plan_);
-    }
-    if (writes_c && parts.c.is_staged && problem_.beta != T{0}) {
-      if (step.c_free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(inwards.wait(event(step.c_free_after, kLeft)));
-      KIZAMI_RETURN_IF_ERROR(gather_part(problem_.c, rect, plan_.part, parts.c.view, inwards));
-      CUevent_st* const c_here = event(number, kCHere);
-      KIZAMI_RETURN_IF_ERROR(inwards.join(event(number, kBranch), c_here));
-      if (last_here != nullptr) {
-        *last_here = c_here;
-      } else {
-        KIZAMI_RETURN_IF_ERROR(wait_for(compute_stream, c_here));
-      }
-    }
-    if (writes_c && parts.c.is_staged && step.c_free_after != kNoStep)
-      KIZAMI_RETURN_IF_ERROR(wait_for(compute_stream, event(step.c_free_after, kLeft)));
-
-    ozaki2::DeviceBlock<T> block;
-    block.plan = share_.plans[i_block].get();
-    block.problem.alpha = Factor<T>(problem_.alpha);
-    block.problem.a = parts.a.view;
-    block.problem.b = parts.b.view;
-    block.problem.beta = Factor<T>(problem_.beta);
-    block.problem.c = parts.c.view;
-    block.problem.part = plan_.part_of(rect);
-    block.workspace = buffers_.products[share_.is_resident ? i_block : 0];
-    block.queue = compute_stream;
-    const std::span<CUevent_st* const> a_here(here[0].data(), num_here[0]);
-    const std::span<CUevent_st* const> b_here(here[1].data(), num_here[1]);
-    if (comes_apart) {
-      block.events = {.a_ready = a_here, .b_ready = b_here, .first = first};
-    } else {
-      for (const auto& operand : {a_here, b_here}) {
-        for (CUevent_st* const part : operand) KIZAMI_RETURN_IF_ERROR(wait_for(compute_stream, part));
-      }
-    }
-    const bool does_leave = leaves(i_block) && parts.c.is_staged;
-    const bool in_parts = does_leave && pass == Pass::kSpeculate && leaves_in_parts(i_block);
-    std::array<CUevent_st*, kMostParts> parts_of_c{};
-    for (std::size_t part = 0; part < kMostParts; ++part) parts_of_c[part] = event(number, kPartOfC + part);
-    if (in_parts) block.events.c_done = parts_of_c;
-    KIZAMI_RETURN_IF_ERROR(compute(pass, selection, shifts, i_block, block));
-    KIZAMI_RETURN_IF_ERROR(mark(event(number, kComputed), compute_stream));
-
-    if (!does_leave) continue;
-    const auto send = [&](const Rect& part) {
-      return scatter_part(parts.c.view.block(part.row - rect.row, part.col - rect.col, part.rows, part.cols),
-                          problem_.c, part, plan_.part, outwards);
-    };
-    if (in_parts) {
-      for (int part = 0; part < kMostParts; ++part) {
-        KIZAMI_RETURN_IF_ERROR(outwards.wait(parts_of_c[static_cast<std::size_t>(part)]));
-        const ozaki2::QuadrantLines columns = ozaki2::quadrant_lines(rect.cols, part, kMostParts);
-        for (const int half : {0, 1}) {
-          const std::int64_t count = columns.end[half] - columns.begin[half];
-          if (count > 0) KIZAMI_RETURN_IF_ERROR(send({rect.row, rect.col + columns.begin[half], rect.rows, count}));
-        }
-      }
-    } else {
-      KIZAMI_RETURN_IF_ERROR(outwards.wait(event(number, kComputed)));
-      KIZAMI_RETURN_IF_ERROR(send(rect));
-    }
-    KIZAMI_RETURN_IF_ERROR(outwards.join(event(number, kBranch), event(number, kLeft)));
+    running_[i].number = first_step + static_cast<int>(i);
+    begin_step(i);
   }
-  has_begun_ = true;
+  time_arrivals(arrivals_, first_step);
   return {};
 }
 
 template <class T>
-Status ShareRun<T>::compute(Pass pass, const num::Selection& selection, const InnerExponents* shifts,
-                            std::size_t i_block, const ozaki2::DeviceBlock<T>& block) {
+void ShareRun<T>::begin_step(std::size_t i) {
+  StepRun<T>& run = running_[i];
+  run.step = steps_[static_cast<std::size_t>(run.number)];
+  const Step& step = run.step;
+  const std::size_t i_block = block_of(run);
+  const Rect& rect = rect_of(run);
+  const plan::Plan& plan = *share_.plans[i_block];
+  const bool has_terms = problem_.has_terms(plan_);
+  const std::int64_t k = has_terms ? plan_.shape.k : 0;
+  const bool is_mirrored = !plan_.part.is_all();
+  run.comes_apart = pass_ == Pass::kSpeculate && share_.is_resident;
+  const bool comes_in_parts = run.comes_apart && ozaki2::is_one_strassen_chunk(plan);
+  run.first_end = arrivals_.size();
+  if (has_terms) {
+    const auto find = [&](StepOperand<T>& operand, const Located<const T>& matrix, const Rect& panel,
+                          const std::vector<std::byte*>& places, int place) {
+      operand.matrix = &matrix;
+      operand.panel = panel;
+      operand.found = find_part(matrix, panel, share_.device, places, place);
+    };
+    find(run.a, problem_.a, a_panel(rect, k), buffers_.a, step.a.place);
+    if (is_mirrored) {
+      find(run.b, problem_.a, mirrored_panel(rect, k), buffers_.a, step.b.place);
+    } else {
+      find(run.b, problem_.b, b_panel(rect, k), buffers_.b, step.b.place);
+      run.b.lines = PanelLines::kCols;
+    }
+    const auto add = [&](Side side) {
+      StepOperand<T>& operand = side == Side::kA ? run.a : run.b;
+      const PanelUse& use = side == Side::kA ? step.a : step.b;
+      if (!operand.found.is_staged || !use.is_loaded) return;
+      operand.num_parts =
+          comes_in_parts ? static_cast<int>(std::clamp<std::int64_t>(
+                               bytes_over_links(operand, share_.device) / plan_.least_part_bytes, 1, kMostPanelParts))
+                         : 1;
+      for (std::size_t part = 0; part < kMostParts; ++part)
+        operand.here[part] = event(run.number, (side == Side::kA ? kAHere : kBHere) + part);
+      arrivals_.push_back({.step = run.number,
+                           .what = side == Side::kA ? Coming::kA : Coming::kB,
+                           .free_after = use.free_after,
+                           .holds_host = operand.matrix->is_pageable});
+    };
+    // First what has less to bring, so that it is split meanwhile.
+    const bool begins_with_b =
+        run.comes_apart && bytes_over_links(run.b, share_.device) <= bytes_over_links(run.a, share_.device);
+    const Side first = begins_with_b ? Side::kB : Side::kA;
+    add(first);
+    if (run.comes_apart) run.first_end = arrivals_.size();
+    add(begins_with_b ? Side::kA : Side::kB);
+    run.block.events.first = first;
+  }
+  run.c = find_part(problem_.c, rect, share_.device, buffers_.c, step.c_place);
+  run.brings_c = writes_c() && run.c.is_staged && problem_.beta != T{0};
+  if (run.brings_c) {
+    arrivals_.push_back({.step = run.number,
+                         .what = Coming::kC,
+                         .free_after = step.c_free_after,
+                         .holds_host = problem_.c.is_pageable});
+  }
+  run.leaves = leaves(i_block) && run.c.is_staged;
+  run.leaves_in_parts = run.leaves && pass_ == Pass::kSpeculate && leaves_in_parts(i_block);
+  for (std::size_t part = 0; part < kMostParts; ++part) run.parts_of_c[part] = event(run.number, kPartOfC + part);
+
+  ozaki2::DeviceBlock<T>& block = run.block;
+  block.plan = &plan;
+  block.problem.alpha = Factor<T>(problem_.alpha);
+  block.problem.a = run.a.found.view;
+  block.problem.b = is_mirrored && has_terms ? problem_.mirrored(run.b.found.view, plan_) : run.b.found.view;
+  block.problem.beta = Factor<T>(problem_.beta);
+  block.problem.c = run.c.view;
+  block.problem.part = plan_.part_of(rect);
+  block.workspace = buffers_.products[share_.is_resident ? i_block : 0];
+  block.queue = streams_.get().compute();
+  if (run.comes_apart) {
+    block.events.a_ready = events_of(run.a);
+    block.events.b_ready = events_of(run.b);
+    if (run.brings_c) block.events.c_ready = event(run.number, kCHere);
+  }
+  if (run.leaves_in_parts) block.events.c_done = run.parts_of_c;
+}
+
+// ---- what comes -----------------------------------------------------------------------------------------------------
+
+template <class T>
+Status ShareRun<T>::ask(int i, Extent extent, bool& has_asked) {
+  if (i >= num_steps()) return {};
+  const StepRun<T>& now = running_[static_cast<std::size_t>(i)];
+  const std::size_t end = extent == Extent::kFirstOperand ? now.first_end : arrivals_.size();
+  if (next_arrival_ >= end || arrivals_[next_arrival_].ask_from > now.number) return {};
+  const Arrival& arrival = arrivals_[next_arrival_];
+  const StepRun<T>& run = running_[static_cast<std::size_t>(arrival.step - running_[0].number)];
+  has_asked = true;
+  int num_parts = 1;
+  if (arrival.what == Coming::kC) {
+    KIZAMI_RETURN_IF_ERROR(bring_c(run, arrival));
+  } else {
+    const StepOperand<T>& operand = arrival.what == Coming::kA ? run.a : run.b;
+    num_parts = operand.num_parts;
+    KIZAMI_RETURN_IF_ERROR(bring_operand(operand, arrival, next_part_));
+  }
+  if (++next_part_ < num_parts) return {};
+  ++next_arrival_;
+  next_part_ = 0;
+  return {};
+}
+
+/// What is on the device already comes with the first part, all of it: it passes no link, and is there sooner.
+template <class T>
+Status ShareRun<T>::bring_operand(const StepOperand<T>& operand, const Arrival& arrival, int part) {
+  const Carrier carrier = inwards();
+  const Located<const T>& matrix = *operand.matrix;
+  const MatrixView<T> staged = without_const<T>(operand.found.view);
+  if (part == 0 && arrival.free_after != kNoStep)
+    KIZAMI_RETURN_IF_ERROR(carrier.wait(event(arrival.free_after, kComputed)));
+  for (const Rect& rect : part_of_panel(operand.panel, operand.lines, part, operand.num_parts)) {
+    if (rect.is_empty()) continue;
+    const MatrixView<T> to =
+        staged.block(rect.row - operand.panel.row, rect.col - operand.panel.col, rect.rows, rect.cols);
+    KIZAMI_RETURN_IF_ERROR(gather_part(Reach::kLinks, matrix, rect, {}, to, carrier));
+  }
+  const cudaEvent_t here = operand.here[static_cast<std::size_t>(part)];
+  if (part > 0 || elements_within(Reach::kNear, matrix, operand.panel, share_.device) == 0)
+    return mark(here, carrier.streams.links);
+  KIZAMI_RETURN_IF_ERROR(gather_part(Reach::kNear, matrix, operand.panel, {}, staged, carrier));
+  return carrier.join(events_.at(0), here);
+}
+
+template <class T>
+Status ShareRun<T>::bring_c(const StepRun<T>& run, const Arrival& arrival) {
+  const Carrier carrier = inwards();
+  if (arrival.free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(carrier.wait(event(arrival.free_after, kLeft)));
+  for (const Reach reach : {Reach::kLinks, Reach::kNear})
+    KIZAMI_RETURN_IF_ERROR(gather_part(reach, problem_.c, rect_of(run), plan_.part, run.c.view, carrier));
+  return carrier.join(events_.at(0), event(run.number, kCHere));
+}
+
+// ---- kernels --------------------------------------------------------------------------------------------------------
+
+template <class T>
+Status ShareRun<T>::compute_first(int i) {
+  if (i >= num_steps()) return {};
+  StepRun<T>& run = running_[static_cast<std::size_t>(i)];
+  if (!run.comes_apart) return {};
+  KIZAMI_RETURN_IF_ERROR(validate(run.block));
+  run.block.has_first = true;
+  return ozaki2::speculate_device_block_first(run.block);
+}
+
+template <class T>
+Status ShareRun<T>::compute(int i) {
+  if (i >= num_steps()) return {};
+  const StepRun<T>& run = running_[static_cast<std::size_t>(i)];
+  if (next_arrival_ < arrivals_.size() && arrivals_[next_arrival_].step <= run.number)
+    return {StatusCode::kInternal, "a block is computed before all of what it wants is asked for"};
+  const cudaStream_t stream = streams_.get().compute();
+  if (writes_c() && run.c.is_staged && run.step.c_free_after != kNoStep)
+    KIZAMI_RETURN_IF_ERROR(wait_for(stream, event(run.step.c_free_after, kLeft)));
+  if (!run.comes_apart) {
+    for (const StepOperand<T>* const operand : {&run.a, &run.b}) {
+      for (CUevent_st* const part : events_of(*operand)) KIZAMI_RETURN_IF_ERROR(wait_for(stream, part));
+    }
+    if (run.brings_c) KIZAMI_RETURN_IF_ERROR(wait_for(stream, event(run.number, kCHere)));
+  }
+  KIZAMI_RETURN_IF_ERROR(run_block(block_of(run), run.block));
+  KIZAMI_RETURN_IF_ERROR(mark(event(run.number, kComputed), stream));
+  if (i + 1 == num_steps()) has_begun_ = true;
+  return {};
+}
+
+template <class T>
+Status ShareRun<T>::validate(const ozaki2::DeviceBlock<T>& block) const {
+  KIZAMI_RETURN_IF_ERROR(exec::validate_device_plan(*block.plan));
+  return exec::validate_device_problem(*block.plan, block.problem);
+}
+
+template <class T>
+Status ShareRun<T>::run_block(std::size_t i_block, const ozaki2::DeviceBlock<T>& block) {
   const Rect& rect = share_.blocks[i_block];
-  if (pass == Pass::kAlone) {
+  if (pass_ == Pass::kAlone) {
     const std::span<std::byte> workspace(block.workspace, share_.product_bytes);
     KIZAMI_RETURN_IF_ERROR(exec::run_device<T>(*block.plan, {&block.problem, 1}, workspace, block.queue));
     return block.plan->first().scheme == Scheme::kNative ? Status{} : read_state(i_block, block);
   }
-  if (pass == Pass::kConfirm) return has_nonfinite_lines(i_block) ? ozaki2::confirm_device_block(block) : Status{};
+  if (pass_ == Pass::kConfirm) return has_nonfinite_lines(i_block) ? ozaki2::confirm_device_block(block) : Status{};
   const bool is_there = share_.is_resident && has_begun_;
   if (!is_there) {
-    KIZAMI_RETURN_IF_ERROR(exec::validate_device_plan(*block.plan));
-    KIZAMI_RETURN_IF_ERROR(exec::validate_device_problem(*block.plan, block.problem));
-    if (pass != Pass::kSpeculate) KIZAMI_RETURN_IF_ERROR(ozaki2::begin_device_block(block));
+    if (!block.has_first) KIZAMI_RETURN_IF_ERROR(validate(block));
+    if (pass_ != Pass::kSpeculate) KIZAMI_RETURN_IF_ERROR(ozaki2::begin_device_block(block));
   }
-  switch (pass) {
+  switch (pass_) {
     case Pass::kAlone:
     case Pass::kConfirm:
       break;
@@ -479,16 +384,43 @@ Status ShareRun<T>::compute(Pass pass, const num::Selection& selection, const In
           "reading exponents");
     }
     case Pass::kCountEquilibrated:
-      KIZAMI_RETURN_IF_ERROR(count_equilibrated(block, *shifts));
+      KIZAMI_RETURN_IF_ERROR(count_equilibrated(block, *shifts_));
       return read_state(i_block, block);
     case Pass::kFinish: {
-      if (!is_there && selection.equilibrated) KIZAMI_RETURN_IF_ERROR(count_equilibrated(block, *shifts));
+      if (!is_there && selection_.equilibrated) KIZAMI_RETURN_IF_ERROR(count_equilibrated(block, *shifts_));
       ozaki2::DeviceBlock<T> begun = block;
       begun.is_speculated = is_there && speculates_;
-      return ozaki2::finish_device_block(begun, selection, buffers_.repairs, share_.repair_capacity);
+      return ozaki2::finish_device_block(begun, selection_, buffers_.repairs, share_.repair_capacity);
     }
   }
   return {};
+}
+
+// ---- what leaves ----------------------------------------------------------------------------------------------------
+
+template <class T>
+Status ShareRun<T>::send(int i) {
+  if (i >= num_steps()) return {};
+  const StepRun<T>& run = running_[static_cast<std::size_t>(i)];
+  if (!run.leaves) return {};
+  const Carrier carrier = outwards();
+  const Rect& rect = rect_of(run);
+  const auto send_part = [&](const Rect& part) -> Status {
+    if (part.is_empty()) return {};
+    return scatter_part(run.c.view.block(part.row - rect.row, part.col - rect.col, part.rows, part.cols), problem_.c,
+                        part, plan_.part, carrier);
+  };
+  if (run.leaves_in_parts) {
+    for (std::size_t part = 0; part < kMostParts; ++part) {
+      KIZAMI_RETURN_IF_ERROR(carrier.wait(run.parts_of_c[part]));
+      for (const Rect& columns : part_of_panel(rect, PanelLines::kCols, static_cast<int>(part), kMostPanelParts))
+        KIZAMI_RETURN_IF_ERROR(send_part(columns));
+    }
+  } else {
+    KIZAMI_RETURN_IF_ERROR(carrier.wait(event(run.number, kComputed)));
+    KIZAMI_RETURN_IF_ERROR(send_part(rect));
+  }
+  return carrier.join(events_.at(0), event(run.number, kLeft));
 }
 
 template <class T>

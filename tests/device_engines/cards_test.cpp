@@ -16,6 +16,8 @@
 #include "plan/plan.hpp"
 #include "schemes/ozaki1/device_plan.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
+#include "schemes/ozaki2/residues.hpp"
+#include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -63,20 +65,71 @@ TEST(Cards, ErrorCorrectionIsOfHopperAlone) {
   }
 }
 
-TEST(Cards, OnePassEndsWhereTheirClustersDo) {
+/// Lines of scheme ozaki2 lie in a cluster, or where there are none whole in a block; those of slices in a cluster.
+TEST(Cards, OnePassEndsWhereTheirClustersOrBlocksDo) {
   struct {
     const char* card;
     std::int64_t longest;
-  } const cases[] = {{"a100", 1024}, {"rtx4090", 1024}, {"rtx5090", 8192}, {"b200", 16384}, {"h200", 16384}};
-  for (const auto& [card, longest] : cases) {
-    for (const std::int64_t k : {longest, longest + 1}) {
-      EXPECT_EQ(ozaki2::splits_in_one_pass(plan_of(card, {Scalar::kF64, 500, 500, k}, of_scheme(Scheme::kOzaki2))),
-                k == longest)
-          << card << " " << k;
+    std::int64_t longest_of_slices;
+  } const cases[] = {{"a100", 4096, 1024},
+                     {"rtx4090", 4096, 1024},
+                     {"rtx5090", 8192, 8192},
+                     {"b200", 16384, 16384},
+                     {"h200", 16384, 16384}};
+  for (const auto& [card, longest, longest_of_slices] : cases) {
+    for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+      for (const std::int64_t k : {std::int64_t{1025}, longest, longest + 1}) {
+        EXPECT_EQ(ozaki2::splits_in_one_pass(plan_of(card, {scalar, 500, 500, k}, of_scheme(Scheme::kOzaki2))),
+                  k <= longest)
+            << card << " " << k;
+      }
+    }
+    for (const std::int64_t k : {longest_of_slices, longest_of_slices + 1}) {
       Policy slices = of_scheme(Scheme::kOzaki1);
       slices.slices.num_slices = 7;
-      EXPECT_EQ(ozaki1::slices_in_one_pass(plan_of(card, {Scalar::kF64, 500, 500, k}, slices)), k == longest)
+      EXPECT_EQ(ozaki1::slices_in_one_pass(plan_of(card, {Scalar::kF64, 500, 500, k}, slices)), k == longest_of_slices)
           << card << " " << k;
+    }
+  }
+}
+
+/// The sampled product compares where one pass has made the weights of lines; a scout and a pass into sums of quadrants are
+/// clusters.
+TEST(Cards, OnePassOfWholeLinesIsOneOfClustersButForScoutsAndQuadrants) {
+  Policy policy = of_scheme(Scheme::kOzaki2);
+  policy.engine = EngineName::kMma;
+  for (const char* card : {"a100", "rtx4090", "rtx5090", "h200"}) {
+    const bool has_clusters = environment_of(card).facts.has_clusters();
+    Plan plan = plan_of(card, {Scalar::kF64, 4096, 4096, 4096}, policy);
+    ASSERT_EQ(ozaki2::ozaki2_of(plan).engine->name(), "mma") << card;
+    edit_stage<ozaki2::Ozaki2Stage>(plan).takes_strassen = false;
+    EXPECT_TRUE(ozaki2::splits_in_one_pass(plan)) << card;
+    EXPECT_TRUE(ozaki2::compares_in_product(plan)) << card;
+    EXPECT_TRUE(ozaki2::learns_look(plan)) << card;
+    EXPECT_EQ(ozaki2::has_scout(plan), has_clusters) << card;
+    edit_stage<ozaki2::Ozaki2Stage>(plan).takes_strassen = true;
+    EXPECT_EQ(ozaki2::splits_in_one_pass(plan), has_clusters) << card;
+    plan = plan_of(card, {Scalar::kF64, 500, 500, 1000}, policy);
+    edit_stage<ozaki2::Ozaki2Stage>(plan).takes_strassen = true;
+    EXPECT_TRUE(ozaki2::splits_in_one_pass(plan)) << card;
+  }
+}
+
+/// Integers of three words of FP64 numbers take more than the 99 KB that a block of some cards has, and whole lines have two.
+TEST(Cards, OnePassTakesThreeWordsWhereTheyFit) {
+  Policy policy = of_scheme(Scheme::kOzaki2);
+  policy.forced_moduli = 20;
+  for (const char* card : {"a100", "rtx4090", "rtx5090", "b200", "h200"}) {
+    const product::DeviceFacts facts = environment_of(card).facts;
+    const bool has_room = facts.shared_bytes >= 128 << 10;
+    for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+      const bool takes_more = scalar == Scalar::kF64 || scalar == Scalar::kC128;
+      for (const std::int64_t k : {1000, 2000}) {
+        const Plan plan = plan_of(card, {scalar, 500, 500, k}, policy);
+        EXPECT_EQ(ozaki2::words_of(ozaki2::ozaki2_of(plan).ladder.rungs[0]), 3) << card;
+        EXPECT_EQ(ozaki2::splits_in_one_pass(plan), (has_room || !takes_more) && (k == 1000 || facts.has_clusters()))
+            << card << " " << k;
+      }
     }
   }
 }

@@ -252,7 +252,7 @@ TEST(Choice, FormsAreAtMostFivePercentSlowerThanTheQuickestRecorded) {
     const std::string chosen =
         run.starts_with("mma")
             ? "mma_" + std::string(engines::traits_of(engines::mma_form_for(desc, h200_facts())).name)
-            : std::string(engines::traits_of(engines::tile_for(desc)).name);
+            : std::string(engines::traits_of(engines::tile_for(desc, h200_facts().num_sms)).name);
     ASSERT_TRUE(forms.contains(chosen)) << run << ": " << chosen;
     Pairs pairs;
     add_pairs(forms, pairs);

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "device/symmetric_seconds.hpp"
 #include "device_engines/card_environment.hpp"
 #include "device_engines/h200_environment.hpp"
 #include "dropin/cublas/level3_seconds.hpp"
@@ -173,6 +174,54 @@ TEST(Level3Choice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
     ++compared;
   }
   EXPECT_GE(compared, 60);
+}
+
+/// symm by one product of A written out beside cuBLAS' own, for which stands what a product of cuBLAS is predicted to take: the
+/// choice of why_not_written_out(), dropin/cublas/level3.cpp.
+TEST(Level3Choice, SymmetricProductsAreAtMostFivePercentSlowerThanTheQuickestRecorded) {
+  constexpr std::string_view kRoutine = " symm ";
+  std::map<std::pair<std::string, std::string>, std::map<std::string, double>> runs;
+  std::ifstream file(KIZAMI_H200_RECORDS "/level3.jsonl");
+  ASSERT_TRUE(file.is_open());
+  std::string line;
+  while (std::getline(file, line)) {
+    const auto json = nlohmann::json::parse(line);
+    const auto spec = json.at("case").get<std::string>();
+    const auto commit = json.at("commit").get<std::string>();
+    const auto who = json.at("who").get<std::string>();
+    if (json.at("scheme") != "auto" || spec.find(kRoutine) == std::string::npos) continue;
+    const bool is_one_product = json.at("emulated") == 1 && json.at("native") == 0;
+    const std::string way = who == "native"                                                ? "native"
+                            : is_one_product && (who == "written out" || who == "default") ? "written out"
+                                                                                           : "";
+    if (way.empty()) continue;
+    double& ms = runs[{spec, commit}][way];
+    const auto found = json.at("ms_median").get<double>();
+    ms = ms == 0 ? found : std::min(ms, found);
+  }
+  int compared = 0;
+  for (const auto& [key, run] : runs) {
+    if (run.size() < 2) continue;
+    const BlockedCall call = call_of(key.first);
+    const Planner planner(call.scalar, h200_environment());
+    const double beside = device::seconds_to_write_out(call.order, size_bytes(call.scalar), {});
+    const double written_out = planner.quickest(call.order, call.order, call.order) + beside;
+    const bool is_native = planner.native(call.order, call.order, call.order) <= written_out;
+    const double quickest = std::min(run.at("native"), run.at("written out"));
+    EXPECT_LE(run.at(is_native ? "native" : "written out"), 1.05 * quickest) << key.first << " at " << key.second;
+    ++compared;
+  }
+  EXPECT_GE(compared, 20);
+}
+
+/// By the memory of the card, beside an H200's.
+TEST(Level3Choice, SymmetricMatricesAreWrittenOutByTheMemoryOfTheCard) {
+  product::RelativeRates half;
+  half.memory = 0.5;
+  const double of_h200 = device::seconds_to_write_out(8192, 4, {});
+  EXPECT_NEAR(of_h200, 139e-6, 15e-6);                                  // FP32 at 8192, as found
+  EXPECT_NEAR(device::seconds_to_write_out(4096, 4, {}), 38e-6, 4e-6);  // and at 4096
+  EXPECT_NEAR(device::seconds_to_write_out(8192, 4, half), 2 * of_h200 - 3e-6, 1e-12);
 }
 
 /// Blocks and orders that an H200 is quickest with are not those of a card whose FP64 is weak.

@@ -14,6 +14,8 @@
 #include "exec/device_triangle.hpp"
 #include "multi/pieces.hpp"
 #include "multi/plan.hpp"
+#include "schemes/ozaki2/stage.hpp"
+#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::multi {
 namespace {
@@ -67,6 +69,45 @@ TEST(MultiPlan, EveryDeviceHasItsShareOfALargeProduct) {
       }
     }
   }
+}
+
+/// Where blocks come over links in parts, what Strassen's products split more is hidden: they are taken of blocks that a
+/// device alone makes by whole products.
+TEST(MultiPlan, BlocksTakeStrassensProductsWhoseSplitIsHidden) {
+  const auto taken_by = [](const MultiPlan& plan) {
+    int taken = 0;
+    for (const Share& share : plan.shares) {
+      for (const auto& of_block : share.plans) taken += ozaki2::ozaki2_of(*of_block).takes_strassen ? 1 : 0;
+    }
+    return taken;
+  };
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  const Placement four{.devices = {0, 1, 2, 3}, .parts = 1};
+  const problem::Shape shape{Scalar::kF64, 16384, 16384, 16384};
+  const MultiPlan plan = made(shape, four, policy);
+  expect_sound(plan);
+  EXPECT_EQ(taken_by(plan), 4);
+  const auto alone = plan_on_h200(0, {Scalar::kF64, 8192, 8192, 16384}, policy);
+  ASSERT_TRUE(alone.ok());
+  EXPECT_FALSE(ozaki2::ozaki2_of(*alone.value()).takes_strassen)
+      << "as many blocks as the planner takes anyway say nothing";
+  const double gain = ozaki2::strassen_gain_seconds(*plan.shares[0].plans[0]);
+  const double of_block = ozaki2::strassen_gain_of_block_seconds(*plan.shares[0].plans[0], 4);
+  EXPECT_NEAR(plan.shares[0].plans[0]->schedule.seconds, alone.value()->schedule.seconds - gain, 1e-9);
+  EXPECT_LE(gain, 0.0);
+  EXPECT_GT(of_block, 0.0);
+  EXPECT_GT(of_block, ozaki2::strassen_gain_of_block_seconds(*plan.shares[0].plans[0], 2));
+  // Not of several blocks a device, which share a panel that is split by each; nor of small panels; nor of other types.
+  EXPECT_EQ(taken_by(made(shape, {.devices = {0, 1, 2, 3}, .parts = 4}, policy)), 0);
+  EXPECT_EQ(taken_by(made({Scalar::kF64, 4096, 4096, 4096}, four, policy)), 0);
+  EXPECT_EQ(taken_by(made({Scalar::kC128, 16384, 16384, 16384}, four, policy)), 0);
+  // Within the limit alone.
+  Policy small = policy;
+  small.workspace_limit_bytes = std::size_t{16} << 30;
+  const MultiPlan limited = made(shape, four, small);
+  for (std::size_t i = 0; i < limited.shares.size(); ++i)
+    EXPECT_LE(share_bytes(limited, limited.shares[i], {}), small.workspace_limit_bytes);
 }
 
 TEST(MultiPlan, DevicesGoWithoutABlock) {

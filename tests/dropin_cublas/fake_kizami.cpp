@@ -320,6 +320,10 @@ Status gemmt(Stream stream, Layout layout, const Triangle& triangle, Op op_a, Op
   return tell(call, outcome);
 }
 
+Result<double> symm_seconds(Scalar, std::int64_t order) {
+  return 1e-12 * static_cast<double>(order) * static_cast<double>(order);
+}
+
 template <class T>
 Status symm(Stream stream, Layout layout, const Symmetric& symmetric, std::int64_t m, std::int64_t n, Factor<T> alpha,
             const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c, std::int64_t ldc,

@@ -41,15 +41,22 @@ T sample(Memory& memory, std::size_t i) {
 
 class EveryEntryPoint : public Interposer {
  protected:
-  template <class... Arguments, std::size_t... I>
-  void check(const char* name, cublasStatus_t (*function)(Arguments...), std::index_sequence<I...>) {
+  void check_forwarded(const char* name, const std::function<cublasStatus_t()>& call,
+                       const std::vector<Argument>& arguments) {
     SCOPED_TRACE(name);
-    const std::tuple<Arguments...> given{sample<Arguments>(memory_, I)...};
-    expect_forwarded([&] { return std::apply(function, given); });
+    expect_forwarded(call);
     ASSERT_EQ(native.size(), 1U);
     EXPECT_EQ(native[0].name, name);
-    EXPECT_EQ(native[0].arguments, (std::vector<Argument>{argument_of(std::get<I>(given))...}));
+    EXPECT_EQ(native[0].arguments, arguments);
     ++num_checked;
+  }
+  template <class... Arguments>
+  void check_with(const char* name, cublasStatus_t (*function)(Arguments...), Arguments... given) {
+    check_forwarded(name, [&] { return function(given...); }, {argument_of(given)...});
+  }
+  template <class... Arguments, std::size_t... I>
+  void check(const char* name, cublasStatus_t (*function)(Arguments...), std::index_sequence<I...>) {
+    check_with(name, function, sample<Arguments>(memory_, I)...);
   }
   template <class... Arguments>
   void check(const char* name, cublasStatus_t (*function)(Arguments...)) {

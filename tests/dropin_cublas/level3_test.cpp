@@ -242,7 +242,7 @@ TEST_F(Level3, SymmetricProductsAreTakenWhereToWriteAOutPays) {
                           address<const double>(0xA000), 4096, address<const double>(0xB000), 4096, &one,
                           address<double>(0xC000), 4096);
   };
-  const double seconds = 1.5 * 4096 * 4096 * 8 / 2e12;
+  const double seconds = cuda::symm_seconds(Scalar::kF64, 4096).value();
   expect_forwarded(multiply);  // a draw of the products
   planner().native_seconds = 0.25 + 0.9 * seconds;
   expect_forwarded(multiply);

@@ -5,15 +5,22 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "gpu/device_memory.hpp"
+#include "gpu/planned_call.hpp"
 #include "kizami/multi.hpp"
 #include "kizami/outcome.hpp"
+#include "multi/plan.hpp"
+#include "schemes/ozaki2/plan.hpp"
+#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::gpu_test {
 
@@ -120,6 +127,84 @@ std::vector<std::unique_ptr<DevicePiece<T>>> cut(const MatrixView<const T>& matr
     }
   }
   return pieces;
+}
+
+/// Memory of each device of a plan, of exactly what it says, where nothing is finite. Leaves device 0 current.
+class Workspaces {
+ public:
+  explicit Workspaces(const multi::Plan& plan) {
+    for (int i = 0; i < plan.num_devices(); ++i) {
+      devices_.push_back(plan.device(i));
+      check(cudaSetDevice(devices_.back()), "cudaSetDevice");
+      memories_.push_back(std::make_unique<DeviceArray<std::byte>>(plan.workspace_bytes(i)));
+      check(cudaMemset(memories_.back()->data(), 0xff, memories_.back()->size()), "filling a workspace");
+      spans_.emplace_back(memories_.back()->data(), memories_.back()->size());
+      check(cudaDeviceSynchronize(), "filling a workspace");
+    }
+    check(cudaSetDevice(0), "cudaSetDevice");
+  }
+  Workspaces(const Workspaces&) = delete;
+  Workspaces& operator=(const Workspaces&) = delete;
+  ~Workspaces() {
+    for (std::size_t i = 0; i < memories_.size(); ++i) {
+      EXPECT_EQ(cudaSetDevice(devices_[i]), cudaSuccess);
+      EXPECT_TRUE(memories_[i]->guards_are_intact());
+      memories_[i].reset();
+    }
+    EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
+  }
+  [[nodiscard]] std::span<const std::span<std::byte>> spans() const { return spans_; }
+
+ private:
+  std::vector<int> devices_;
+  std::vector<std::unique_ptr<DeviceArray<std::byte>>> memories_;
+  std::vector<std::span<std::byte>> spans_;
+};
+
+/// Page-locks memory of the host, which copies then leave and reach while the host goes on.
+class PageLocked {
+ public:
+  template <class T>
+  explicit PageLocked(std::span<T> memory) : data_(memory.data()) {
+    check(cudaHostRegister(data_, memory.size_bytes(), cudaHostRegisterPortable), "page-locked memory");
+  }
+  PageLocked(const PageLocked&) = delete;
+  PageLocked& operator=(const PageLocked&) = delete;
+  ~PageLocked() { EXPECT_EQ(cudaHostUnregister(data_), cudaSuccess); }
+
+ private:
+  void* data_;
+};
+
+/// Plans of blocks that all take Strassen's products, whatever their size.
+[[nodiscard]] inline multi::PlanOn plans_by_strassen() {
+  return
+      [](int device, const problem::Shape& shape, const Policy& policy) -> Result<std::shared_ptr<const plan::Plan>> {
+        check(cudaSetDevice(device), "cudaSetDevice");
+        Case block;
+        block.scalar = shape.scalar;
+        block.m = shape.m;
+        block.n = shape.n;
+        block.k = shape.k;
+        plan::Plan plan = planned(block, policy);
+        auto& stage = plan::edit_stage<ozaki2::Ozaki2Stage>(plan);
+        stage.chunk.mc = shape.m;
+        stage.chunk.nc = shape.n;
+        stage.takes_strassen = false;
+        EXPECT_TRUE(ozaki2::may_take_strassen(plan)) << shape.m << " x " << shape.n << " x " << shape.k;
+        stage.takes_strassen = true;
+        plan.schedule.product_bytes = plan.schedule.workspace_bytes = ozaki2::product_bytes(plan);
+        return std::make_shared<const plan::Plan>(std::move(plan));
+      };
+}
+/// @param least_part_bytes  of panels that come in parts
+[[nodiscard]] inline multi::Plan plan_of(Result<multi::MultiPlan> made, std::int64_t least_part_bytes,
+                                         const std::string& what) {
+  check(cudaSetDevice(0), "cudaSetDevice");
+  if (!made.ok()) throw std::runtime_error(what + ": " + made.status().reason());
+  multi::MultiPlan plan = std::move(made).value();
+  plan.least_part_bytes = least_part_bytes;
+  return multi::Plan(std::make_shared<const multi::MultiPlan>(std::move(plan)));
 }
 
 enum class Where { kOnDevice, kInPieces, kOnHost };

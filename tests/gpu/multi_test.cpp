@@ -14,7 +14,6 @@
 #include <optional>
 #include <random>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +23,6 @@
 #include "gpu/planned_call.hpp"
 #include "gpu/sm90_test.hpp"
 #include "multi/plan.hpp"
-#include "schemes/ozaki2/plan.hpp"
-#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -73,25 +70,14 @@ Shared<T> share(const Case& c, const Policy& policy, const Placement& placement,
     const Piece<const T> a{0, 0, p.a};
     const Piece<const T> b{0, 0, p.b};
     const Piece<T> to{0, 0, p.c};
-    // Workspaces of exactly what the plan says.
-    std::vector<std::unique_ptr<DeviceArray<std::byte>>> memories;
-    std::vector<std::span<std::byte>> workspaces;
-    for (int i = 0; i < plan.value().num_devices(); ++i) {
-      check(cudaSetDevice(plan.value().device(i)), "cudaSetDevice");
-      memories.push_back(std::make_unique<DeviceArray<std::byte>>(plan.value().workspace_bytes(i)));
-      workspaces.emplace_back(memories.back()->data(), memories.back()->size());
+    {
+      const Workspaces workspaces(plan.value());
+      result.status =
+          multi::run<T>(plan.value(), alpha, {&a, 1}, {&b, 1}, beta, {&to, 1}, workspaces.spans(), &result.outcome);
+      int current = -1;
+      check(cudaGetDevice(&current), "cudaGetDevice");
+      EXPECT_EQ(current, 0);
     }
-    check(cudaSetDevice(0), "cudaSetDevice");
-    result.status = multi::run<T>(plan.value(), alpha, {&a, 1}, {&b, 1}, beta, {&to, 1}, workspaces, &result.outcome);
-    int current = -1;
-    check(cudaGetDevice(&current), "cudaGetDevice");
-    EXPECT_EQ(current, 0);
-    for (std::size_t i = 0; i < memories.size(); ++i) {
-      check(cudaSetDevice(plan.value().device(static_cast<int>(i))), "cudaSetDevice");
-      EXPECT_TRUE(memories[i]->guards_are_intact());
-    }
-    memories.clear();
-    check(cudaSetDevice(0), "cudaSetDevice");
     EXPECT_TRUE(x.a.guards_are_intact() && x.b.guards_are_intact() && x.c.guards_are_intact());
     const std::vector<T> got = x.c.download();
     MatrixView<const T> view = p.c;
@@ -292,33 +278,15 @@ TEST_F(Multi, RefusesSlicesThatAllElementsCount) {
   EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported) << refused.status().reason();
 }
 
-/// A plan whose blocks all take Strassen's products, whatever their size.
-[[nodiscard]] multi::Plan plan_by_strassen(const Case& c, const Placement& placement) {
-  const auto plan_on = [&](int device, const problem::Shape& shape,
-                           const Policy& policy) -> Result<std::shared_ptr<const plan::Plan>> {
-    check(cudaSetDevice(device), "cudaSetDevice");
-    Case block = c;
-    block.m = shape.m;
-    block.n = shape.n;
-    plan::Plan plan = planned(block, policy);
-    auto& stage = plan::edit_stage<ozaki2::Ozaki2Stage>(plan);
-    stage.chunk.mc = shape.m;
-    stage.chunk.nc = shape.n;
-    stage.takes_strassen = false;
-    EXPECT_TRUE(ozaki2::may_take_strassen(plan)) << check::print(block);
-    stage.takes_strassen = true;
-    plan.schedule.product_bytes = plan.schedule.workspace_bytes = ozaki2::product_bytes(plan);
-    return std::make_shared<const plan::Plan>(std::move(plan));
-  };
-  Result<multi::MultiPlan> made =
-      multi::make({c.scalar, c.m, c.n, c.k}, device_policy(c, EngineName::kHopper), placement, plan_on);
-  check(cudaSetDevice(0), "cudaSetDevice");
-  if (!made.ok()) throw std::runtime_error(check::print(c) + ": " + made.status().reason());
-  return multi::Plan(std::make_shared<const multi::MultiPlan>(std::move(made).value()));
+/// A plan whose blocks all take Strassen's products.
+[[nodiscard]] multi::Plan plan_by_strassen(const Case& c, const Placement& placement, std::int64_t least_part_bytes) {
+  return plan_of(
+      multi::make({c.scalar, c.m, c.n, c.k}, device_policy(c, EngineName::kHopper), placement, plans_by_strassen()),
+      least_part_bytes, check::print(c));
 }
 
-/// Quadrants of blocks, guessed while one operand is still on its way; rungs above the first, which whole products
-/// answer; and blocks where a scout or lines that are not finite say that the guess was not all.
+/// Quadrants of blocks, guessed while one operand or some of its parts are still on their way; rungs above the first,
+/// which whole products answer; and blocks where a scout or lines that are not finite say that the guess was not all.
 TEST_F(Multi, BlocksTakeStrassensProducts) {
   if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   int climbed = 0;
@@ -336,10 +304,12 @@ TEST_F(Multi, BlocksTakeStrassensProducts) {
       if (devices.size() == 1) continue;
       for (const int parts : {1, 3}) {
         const Placement placement{.devices = devices, .parts = parts};
-        const multi::Plan plan = plan_by_strassen(c, placement);
+        const std::int64_t least_part_bytes = turn % 2 == 0 ? std::int64_t{1} << 27 : 1000;
+        const multi::Plan plan = plan_by_strassen(c, placement, least_part_bytes);
         const Where where = kEverywhere[turn++ % std::size(kEverywhere)];
         const std::string what = std::string(line) + ", " + text_of(devices) + ", parts " + std::to_string(parts) +
-                                 ", place " + std::to_string(static_cast<int>(where));
+                                 ", place " + std::to_string(static_cast<int>(where)) + ", panels in parts of " +
+                                 std::to_string(least_part_bytes) + " bytes";
         const Shared<double> got = share<double>(c, {}, placement, where, {}, plan);
         ASSERT_TRUE(got.status.ok()) << what << ": " << got.status.reason();
         expect_same(got.c, want.c, what);
@@ -365,11 +335,55 @@ TEST_F(Multi, BlocksFollowAScout) {
     for (const bool is_by_strassen : {true, false}) {
       const std::string what = std::string(line) + (is_by_strassen ? ", by Strassen" : "");
       const Shared<double> got =
-          is_by_strassen ? share<double>(c, {}, placement, Where::kInPieces, {}, plan_by_strassen(c, placement))
+          is_by_strassen ? share<double>(c, {}, placement, Where::kInPieces, {},
+                                         plan_by_strassen(c, placement, std::int64_t{1} << 20))
                          : share<double>(c, device_policy(c, EngineName::kHopper), placement, Where::kInPieces);
       ASSERT_TRUE(got.status.ok()) << what << ": " << got.status.reason();
       expect_same(got.c, want.c, what);
       expect_outcome(got.outcome, want.outcome, what);
+    }
+  }
+}
+
+/// From page-locked memory, whose copies take longer than the host needs to ask for all kernels: what reads a part before
+/// it is there finds what is not finite.
+TEST_F(Multi, WaitsForWhatComes) {
+  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  for (const char* line : {"d nn 1500x1700x4096 A=exprand:phi=0.5 B=exprand:phi=0.5",
+                           "d tt 1700x1500x4096 a=-1 b=2 A=exprand:phi=0.5 B=exprand:phi=0.5",
+                           "d nt 700x900x16500 b=1 A=exprand:phi=0.5 B=exprand:phi=0.5"}) {
+    const Case c = case_of(line);
+    const Policy policy = device_policy(c, EngineName::kHopper);
+    const Shared<double> want = alone<double>(c, policy);
+    check::Operands<double> host = changed_operands<double>(c, {});
+    const std::vector<double> before(host.c.guarded().begin(), host.c.guarded().end());
+    const PageLocked a_locked(host.a.guarded());
+    const PageLocked b_locked(host.b.guarded());
+    const PageLocked c_locked(host.c.guarded());
+    const Piece<const double> a{0, 0, host.a.view()};
+    const Piece<const double> b{0, 0, host.b.view()};
+    const Piece<double> to{0, 0, host.c.view()};
+    for (const std::vector<int>& devices : placements()) {
+      if (devices.size() == 1) continue;
+      for (const int parts : {1, 2}) {
+        for (const bool is_by_strassen : {true, false}) {
+          const Placement placement{.devices = devices, .parts = parts};
+          const std::string what = std::string(line) + ", " + text_of(devices) + ", parts " + std::to_string(parts) +
+                                   (is_by_strassen ? ", by Strassen" : "");
+          const Result<multi::Plan> plan = is_by_strassen
+                                               ? plan_by_strassen(c, placement, std::int64_t{1} << 20)
+                                               : multi::make_plan(c.scalar, c.m, c.n, c.k, policy, placement);
+          ASSERT_TRUE(plan.ok()) << what << ": " << plan.status().reason();
+          std::copy(before.begin(), before.end(), host.c.guarded().begin());
+          const Workspaces workspaces(plan.value());
+          Outcome outcome;
+          const Status status = multi::run<double>(plan.value(), check::alpha_of<double>(c), {&a, 1}, {&b, 1},
+                                                   check::beta_of<double>(c), {&to, 1}, workspaces.spans(), &outcome);
+          ASSERT_TRUE(status.ok()) << what << ": " << status.reason();
+          expect_same(dense(host.c.view()), want.c, what);
+          expect_outcome(outcome, want.outcome, what);
+        }
+      }
     }
   }
 }

@@ -370,7 +370,8 @@ template <class Enqueue>
 }
 
 TEST_F(PreparedCall, SplitsOnlyWhatIsNotPrepared) {
-  for (const char* line : {"d nn 300x140x400", "z nn 300x140x400", "s tn 300x140x400", "c nt 300x140x400"}) {
+  for (const char* line : {"d nn 300x140x400", "z nn 300x140x400", "s tn 300x140x400", "c nt 300x140x400",
+                           "d nn 300x140x4000", "z nt 300x140x4000", "s nn 300x140x4000", "c tn 300x140x4000"}) {
     const Case c = case_of(line);
     with_scalar(c.scalar, [&]<class T>() {
       const check::Operands<T> host(c, api_test::kThreads);
@@ -388,6 +389,9 @@ TEST_F(PreparedCall, SplitsOnlyWhatIsNotPrepared) {
       EXPECT_EQ(with_a.blocks_of(kSplit), of_b.blocks_of(kSplit)) << line;
       EXPECT_EQ(with_b.blocks_of(kSplit), of_a.blocks_of(kSplit)) << line;
       EXPECT_EQ(with_both.blocks_of(kSplit), 0) << line;
+      // Nobody reads an operand for its statistics alone.
+      for (const Kernels* kernels : {&of_a, &of_b, &fresh, &with_a, &with_b, &with_both})
+        EXPECT_EQ(kernels->blocks_of("statistics_"), 0) << line;
       // What is kept is adopted by one kernel, and multiplied by one more product than there may be otherwise.
       EXPECT_EQ(with_a.count, fresh.count + 2) << line;
       EXPECT_EQ(with_both.count, fresh.count + 1) << line;

@@ -182,7 +182,7 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
   base::DeviceLimits limits;
   ASSERT_TRUE(base::find_device_limits(limits).ok());
   std::uint64_t seed = 1;
-  for (const std::int64_t k : {1, 30, 127, 130, 511, 1000, 1030, 2500, 8192, 8200}) {
+  for (const std::int64_t k : {1, 30, 127, 130, 511, 1000, 1030, 2176, 2500, 4000, 4096, 4100, 8192, 8200}) {
     for (const Memory memory : kMemories) {
       for (const int bits : {0, k <= 1030 ? significand_bits(kScalarOf<T>) - 1 : 0}) {
         Policy policy;
@@ -190,7 +190,10 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const num::Ladder ladder = this->ladder(k, policy);
         const num::Rung& rung = ladder.rungs[0];
         ASSERT_LT(rung.norm_limit, device::kMaxSinglePassNorm);
-        const HostLines<T> a(19, k, memory, memory == Memory::kAcross, ++seed);
+        const bool is_too_long = k > device::longest_single_pass(limits);
+        if (!is_too_long && !one_pass_takes(limits, kScalarOf<T>, k, rung)) continue;
+        // Neighbours of whole panels, which come in chunks, and others.
+        const HostLines<T> a(memory == Memory::kAcross ? 24 : 19, k, memory, memory == Memory::kAcross, ++seed);
         const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
                              ++seed);
         const DeviceSide<T> x(a, rung);
@@ -199,8 +202,7 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
                                                     {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, 0, {},
                                                     false, state.data(), nullptr);
-        if (!limits.has_clusters() && !status.ok()) {
-          EXPECT_GT(k, 1000) << status.reason();
+        if (is_too_long) {
           EXPECT_EQ(status.reason().find("the split in one pass asks for clusters"), 0U) << status.reason();
           continue;
         }
@@ -301,17 +303,19 @@ struct BlockSide {
 };
 
 TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
-  if (const std::string why = gpu_test::why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   using T = TypeParam;
+  base::DeviceLimits limits;
+  ASSERT_TRUE(base::find_device_limits(limits).ok());
   std::uint64_t seed = 2000;
-  for (const std::int64_t k : {1, 30, 64, 65, 127, 130, 511, 1030, 2500, 8200}) {
+  for (const std::int64_t k : {1, 30, 64, 65, 127, 130, 511, 1030, 2176, 2500, 4096, 8200}) {
     for (const Memory memory : kMemories) {
       for (const auto& [look, first_rung] : {std::pair{device::Look::kBlocks, 0}, std::pair{device::Look::kBlocks, 2},
                                              std::pair{device::Look::kBlocksFirst, 0}}) {
         const num::Ladder ladder = this->ladder(k, {});
         ASSERT_GT(ladder.num_rungs, first_rung);
         const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
-        const HostLines<T> a(19, k, memory, memory == Memory::kAcross, ++seed);
+        if (!one_pass_takes(limits, kScalarOf<T>, k, rung)) continue;
+        const HostLines<T> a(memory == Memory::kAcross ? 24 : 19, k, memory, memory == Memory::kAcross, ++seed);
         const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
                              ++seed);
         const DeviceSide<T> x(a, rung);
@@ -424,7 +428,7 @@ TYPED_TEST(DeviceSplit, OnePassOfSeveralThreadsAndLengths) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      const std::int64_t k = t % 2 == 0 ? 100 : 1024;
+      const std::int64_t k = t % 4 == 0 ? 4096 : t % 2 == 0 ? 100 : 1024;
       const num::Ladder ladder = this->ladder(k, {});
       const num::Rung& rung = ladder.rungs[0];
       const HostLines<T> host(8, k, Memory::kAlong, false, static_cast<std::uint64_t>(t));

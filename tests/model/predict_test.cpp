@@ -173,6 +173,47 @@ TEST(Program, TilesReadThroughTheCacheOfAll) {
   EXPECT_NEAR(2e7 / 1e14 / share_reached(model, added, rates, false), seconds + 4e4 / 2e12, 1e-12);
 }
 
+TEST(Program, PartsOfKOfFp32HaveALaunchOfTheirOwn) {
+  const TileForm forms[] = {{100, 100, 1}};
+  ProductModel model{.forms = forms, .cuts_k = true, .fp32_share = 0.5};
+  Rates rates = round_rates();  // 0.1 TFLOPS a multiprocessor
+  Products p{.format = Format::kFp32, .m = 1000, .n = 500, .k = 6400, .element_bytes = 4};
+  const auto seconds = [&] { return 2e9 * 3.2 / 1e13 / share_reached(model, p, rates, false); };
+  const double whole = 2e4 * 6400 / 0.05e12;
+  const double in_two = whole / 2 + 2 * 4 * 5e5 / 2e12;
+  EXPECT_NEAR(seconds(), in_two, 1e-12);
+  model.fp32_parts_launch = true;
+  EXPECT_NEAR(seconds(), in_two + 2e-6, 1e-12);
+  rates.launch_seconds = 2 * whole;  // longer than what the cut saves
+  EXPECT_NEAR(seconds(), whole, 1e-12);
+}
+
+TEST(Program, Fp32HasALimitOfPowerOfItsOwn) {
+  const TileForm forms[] = {{100, 100, 1}};
+  const ProductModel model{.forms = forms, .fp32_slope = 0.1, .cool_seconds = 1e-4, .slope = 0.2, .least = 0.1};
+  const Rates rates = round_rates();
+  const auto share = [&](Format format, double calls) {
+    const Products p{.format = format, .m = 100, .n = 100, .k = 5e5 / 20, .num_calls = calls};
+    return share_reached(model, p, rates, false);
+  };
+  const double e = std::exp(1.0);
+  EXPECT_NEAR((share(Format::kFp32, 1) - share(Format::kFp32, e)) / 0.01, 0.1, 1e-9);  // of one multiprocessor of 100
+  EXPECT_NEAR((share(Format::kInt8, 1) - share(Format::kInt8, e)) / 0.01, 0.2, 1e-9);
+}
+
+TEST(Program, SumsAreStoredBehindTheirTiles) {
+  const TileForm forms[] = {{100, 100, 1}};
+  const ProductModel model{.forms = forms};
+  const Rates rates = round_rates();
+  Products p{.m = 100, .n = 100, .k = 50, .num_products = 20, .num_results = 20};
+  const auto seconds = [&] { return 20e6 / 1e14 / share_reached(model, p, rates, false); };
+  EXPECT_NEAR(seconds(), 1e-6, 1e-12);
+  p.stored_bytes = 4;  // 0.8 MB, in the cache of 1 MB at 2 TB/s
+  EXPECT_NEAR(seconds(), 1e-6 + 8e5 / 2e12, 1e-12);
+  p.num_products = p.num_results = 40;  // 1.6 MB, in memory
+  EXPECT_NEAR(2 * seconds(), 1e-6 + 1.6e6 / 0.5e12, 1e-12);
+}
+
 TEST(Program, OurOwnFormIsOfARule) {
   const TileForm forms[] = {{200, 100, 1}, {100, 100, 0.5}};
   const ProductModel model{.forms = forms, .few_bytes = 1e6};
@@ -248,7 +289,7 @@ TEST(Predict, SlicesOfTheDocumentsByHand) {
 /// Sums of planes of few elements wait for memory: once for each plane, of all real products of a launch.
 TEST(Predict, SumsWaitForEachPlane) {
   const auto waits = [](Scalar scalar, ComplexForm form) {
-    Request request = square(Way::kEfS, 256);
+    Request request = square(Way::kEfS, 1024);  // whose launch hides behind the products, all of it
     request.scalar = scalar;
     request.slices = 7;
     request.complex_form = form;
@@ -256,6 +297,7 @@ TEST(Predict, SumsWaitForEachPlane) {
     return phase_of(made, "sums").of_roof[static_cast<std::size_t>(Roof::kLaunch)];
   };
   constexpr double kWait = 500 / 1.98e9;
+  EXPECT_NEAR(waits(Scalar::kF64, ComplexForm::kAuto), 7 * kWait, 1e-12);
   EXPECT_NEAR(waits(Scalar::kC128, ComplexForm::kFour) - waits(Scalar::kF64, ComplexForm::kAuto), 21 * kWait, 1e-12);
   EXPECT_NEAR(waits(Scalar::kC128, ComplexForm::kKaratsuba) - waits(Scalar::kF64, ComplexForm::kAuto), 14 * kWait,
               1e-12);
@@ -393,6 +435,87 @@ TEST(Predict, LongLinesAreReadTwiceBefore) {
     return phase_of(predicted(h200, request), "split").seconds;
   };
   EXPECT_NEAR(split(16386) - split(16384), 2 * 4e-6 + 2 * 8 * 2048 * 16386 / (0.896 * 4.8e12), 0.1e-6);
+}
+
+/// By hand, of an H200: (m + n) k numbers, cycles of 132 multiprocessors at 1.98 GHz, two launches.
+TEST(Predict, DigitsThatAreBytesAreMadeAtOnce) {
+  Request request = square(Way::kEfS, 4096);
+  const Device& h200 = *find_device("h200");
+  const auto split = [&](bool has_bytes, int slices) {
+    request.has_byte_digits = has_bytes;
+    request.slices = slices;
+    return phase_of(predicted(h200, request), "split").seconds;
+  };
+  const double numbers = 2.0 * 4096 * 4096;
+  const double cycles = 132 * 1.98e9 * 368 / 396;  // clusters of 4 leave places empty
+  EXPECT_NEAR(split(false, 7), 8e-6 + numbers * (1.0 + 7 * 0.136) / cycles, 1e-10);
+  EXPECT_NEAR(split(true, 7), 8e-6 + numbers * (1.0 + 7 * 0.0136) / cycles, 1e-10);
+  EXPECT_NEAR(split(true, 7) - split(true, 3), numbers * 4 * 0.0136 / cycles, 1e-10);
+  // Parts of complex numbers take 1.4 times as long each: four products have both parts of both operands.
+  request.scalar = Scalar::kC128;
+  request.complex_form = ComplexForm::kFour;
+  EXPECT_NEAR(split(false, 7), 8e-6 + 2 * numbers * 1.4 * (1.0 + 7 * 0.136) / cycles, 1e-10);
+}
+
+TEST(Predict, LongLinesAreReadTwiceBeforeTheirDigits) {
+  Request request = square(Way::kEfS, 256);
+  request.has_byte_digits = true;
+  const auto bytes = [&](std::int64_t k) {
+    request.k = k;
+    const PhaseTime split = phase_of(predicted(*find_device("h200"), request), "split");
+    return split.of_roof[static_cast<std::size_t>(Roof::kMemory)] * 0.896 * 4.8e12 +
+           split.of_roof[static_cast<std::size_t>(Roof::kL2)] * 20 * 132 * 1.98e9;
+  };
+  EXPECT_NEAR(bytes(16384), 512.0 * 16384 * (8 + 7), 1);
+  EXPECT_NEAR(bytes(16385), 512.0 * 16385 * (3 * 8 + 7), 1);
+}
+
+TEST(Predict, SplitAndCrtOfFp32AreOtherKernels) {
+  const auto cycles = [](Scalar scalar, const std::string& phase) {
+    Request request = square(Way::kOzaki2, 2048);  // clusters of 2, which leave no place empty
+    request.scalar = scalar;
+    request.may_take_quadrants = false;
+    const PhaseTime time = phase_of(predicted(*find_device("h200"), request), phase);
+    return time.of_roof[static_cast<std::size_t>(Roof::kIssue)] * 132 * 1.98e9 / (2048.0 * 2048);
+  };
+  EXPECT_NEAR(cycles(Scalar::kF64, "split"), 2 * 14 * 0.1335, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kF32, "split"), 2 * 7 * 0.2134, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC128, "split"), 2 * 30 * 0.1765, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC64, "split"), 2 * 14 * 0.227, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kF32, "crt"), 7 * 0.195, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC64, "crt"), 14 * 0.217, 1e-9);
+}
+
+TEST(Program, LongLinesTakeClustersThatLeavePlacesEmpty) {
+  const ClusterShares shares = {1, 0.9, 0.8, 0.7, 0.6};
+  EXPECT_EQ(cluster_share(shares, 1), 1);
+  EXPECT_EQ(cluster_share(shares, 1024), 1);
+  EXPECT_EQ(cluster_share(shares, 1025), 0.9);
+  EXPECT_EQ(cluster_share(shares, 4096), 0.8);
+  EXPECT_EQ(cluster_share(shares, 8192), 0.7);
+  EXPECT_EQ(cluster_share(shares, 16384), 0.6);
+  EXPECT_EQ(cluster_share(shares, 1e9), 0.6);
+  // Nothing else of the split hangs on k.
+  Request request = square(Way::kOzaki2, 1024);
+  request.may_take_quadrants = false;
+  const auto issue = [&](std::int64_t k) {
+    request.k = k;
+    const PhaseTime split = phase_of(predicted(*find_device("h200"), request), "split");
+    return split.of_roof[static_cast<std::size_t>(Roof::kIssue)] / static_cast<double>(k);
+  };
+  EXPECT_NEAR(issue(8192) / issue(2048), 396.0 / 360, 1e-9);
+}
+
+/// Four launches, the products at the rate of the sheet, and a kernel that reads their sums: more than this.
+TEST(Predict, ALibrarysSampledProductsAreComparedByAKernel) {
+  for (const std::int64_t n : {1024, 4096}) {
+    Request request = square(Way::kOzaki2, n);
+    const double sums = static_cast<double>(n * n);
+    const double least = 4 * 4e-6 + sums * 0.36 / (132 * 1.98e9) + 2 * sums * static_cast<double>(n) / 4 / 1979e12;
+    EXPECT_LT(phase_of(predicted(*find_device("h200"), request), "certificate").seconds, least) << n;
+    request.program = ProgramName::kPortable;
+    EXPECT_GT(phase_of(predicted(*find_device("h200"), request), "certificate").seconds, least) << n;
+  }
 }
 
 /// Lines of A are split once, C has half of its elements, and of its tiles those of 32 x 33 / 2 squares of 256.

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
+
+#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::multi {
 namespace {
@@ -34,6 +37,34 @@ TEST(Pieces, HoldAPart) {
   EXPECT_EQ(holdings[2].rect, (Rect{2, 4, 4, 2}));
   EXPECT_EQ(holdings_of({0, 4, 8, 4}, pieces).size(), 1U);
   EXPECT_TRUE(holdings_of({3, 3, 0, 2}, pieces).empty());
+}
+
+/// Parts of a panel are lines, whole ones and each once; those of a part lie as far apart as halves of all lines do.
+TEST(Pieces, PanelsComeInPartsOfTheirLines) {
+  constexpr std::int64_t kLength = 7;
+  for (const std::int64_t num_lines : {1, 63, 64, 65, 129, 1000, 4096}) {
+    for (const PanelLines lines : {PanelLines::kRows, PanelLines::kCols}) {
+      const bool are_rows = lines == PanelLines::kRows;
+      const Rect panel = are_rows ? Rect{3, 5, num_lines, kLength} : Rect{3, 5, kLength, num_lines};
+      for (const int count : {1, 2, 3, 4}) {
+        std::vector<Rect> all;
+        for (int i = 0; i < count; ++i) {
+          const std::array<Rect, 2> part = part_of_panel(panel, lines, i, count);
+          for (const Rect& rect : part) {
+            if (rect.is_empty()) continue;
+            EXPECT_TRUE(contains(panel, rect));
+            EXPECT_EQ(are_rows ? rect.cols : rect.rows, kLength) << "whole lines";
+            all.push_back({rect.row - panel.row, rect.col - panel.col, rect.rows, rect.cols});
+          }
+          if (part[0].is_empty() || part[1].is_empty()) continue;
+          const std::int64_t apart = are_rows ? part[1].row - part[0].row : part[1].col - part[0].col;
+          EXPECT_EQ(apart, ozaki2::strassen_halves({Scalar::kF64, num_lines, num_lines, 1}).m);
+        }
+        const Status status = validate_pieces("the panel", panel.rows, panel.cols, all);
+        EXPECT_TRUE(status.ok()) << status.reason();
+      }
+    }
+  }
 }
 
 /// Copies cover what a triangle has of a rectangle, nothing else, and are few.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -110,6 +112,64 @@ TEST(Schedule, PassesGoToAndFro) {
   const std::vector<Rect> blocks = cut_block({0, 0, 900, 1000}, 1, 4);
   EXPECT_EQ(loads(make_steps(blocks, 1, 1, 2, 2)), 5);
   EXPECT_EQ(loads(make_steps(blocks, 2, 1, 2, 2)), 7);
+}
+
+/// Arrivals of one pass over blocks, A before B before C.
+[[nodiscard]] std::vector<Arrival> arrivals_of(const std::vector<Step>& steps, std::size_t first, std::size_t count,
+                                               bool brings_c, bool holds_host) {
+  std::vector<Arrival> arrivals;
+  for (std::size_t s = first; s < first + count; ++s) {
+    const Step& step = steps[s];
+    const auto add = [&](Coming what, int free_after) {
+      arrivals.push_back(
+          {.step = static_cast<int>(s), .what = what, .free_after = free_after, .holds_host = holds_host});
+    };
+    if (step.a.is_loaded) add(Coming::kA, step.a.free_after);
+    if (step.b.is_loaded) add(Coming::kB, step.b.free_after);
+    if (brings_c) add(Coming::kC, step.c_free_after);
+  }
+  time_arrivals(arrivals, static_cast<int>(first));
+  return arrivals;
+}
+
+/// What is asked for waits for events that others have recorded by then: kernels of step s are asked for at stage s, and C
+/// of step s leaves at stage s + 1, behind the kernels there.
+TEST(Schedule, WhatComesIsAskedForBehindWhatItWaitsFor) {
+  for (const auto& [row_parts, col_parts, a_places, b_places, c_places] :
+       {std::array{1, 4, 1, 2, 2}, {3, 5, 2, 2, 2}, {3, 5, 3, 5, 15}, {1, 1, 1, 1, 1}, {5, 1, 1, 1, 2}}) {
+    const std::vector<Rect> blocks = cut_block({0, 0, 900, 1000}, row_parts, col_parts);
+    const std::vector<Step> steps = make_steps(blocks, 3, a_places, b_places, c_places);
+    const bool is_resident = c_places == static_cast<int>(blocks.size());
+    for (std::size_t pass = 0; pass < 3; ++pass) {
+      const auto first = static_cast<int>(pass * blocks.size());
+      for (const bool holds_host : {false, true}) {
+        int before = first;
+        for (const Arrival& arrival :
+             arrivals_of(steps, pass * blocks.size(), blocks.size(), /*brings_c=*/true, holds_host)) {
+          EXPECT_GE(arrival.ask_from, before) << "what comes first is asked for first";
+          EXPECT_LE(arrival.ask_from, arrival.step) << "kernels of the step wait for it";
+          if (arrival.free_after >= first) {
+            EXPECT_GT(arrival.ask_from, arrival.free_after + (arrival.what == Coming::kC ? 1 : 0));
+          }
+          if (holds_host) {
+            EXPECT_EQ(arrival.ask_from, arrival.step);
+          } else if (is_resident) {
+            EXPECT_EQ(arrival.ask_from, first) << "nothing is in the way";
+          }
+          before = arrival.ask_from;
+        }
+      }
+    }
+  }
+}
+
+/// In two places the panel of the next step comes beside the products of this one.
+TEST(Schedule, WhatComesIsAskedForAStepAhead) {
+  const std::vector<Rect> blocks = cut_block({0, 0, 900, 1000}, 1, 4);
+  const std::vector<Arrival> arrivals = arrivals_of(make_steps(blocks, 1, 1, 2, 2), 0, 4, false, false);
+  ASSERT_EQ(arrivals.size(), 5U);
+  const int ask_from[] = {0, 0, 0, 1, 2};
+  for (std::size_t i = 0; i < arrivals.size(); ++i) EXPECT_EQ(arrivals[i].ask_from, ask_from[i]) << i;
 }
 
 }  // namespace

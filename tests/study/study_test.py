@@ -578,7 +578,7 @@ class ModelStudyTest(CliTest):
         self.assertLess(point["9"], point["7"])
 
     def test_own_records(self):
-        """Fitted: D and Z at three sizes. Wide exponents, repairs and ways without a name are left out; the later record counts."""
+        """Fitted: D and Z at three sizes. Wide exponents, repairs and ways without a name are left out; the later record of a day counts."""
         claims = self.succeed(*self.study_of(published_records(), [
             own_record("d nn 4096x4096x4096 phi=0.5", "hopper", 1.6, "14 moduli"), own_record("d nn 2048x2048x2048 phi=0.5", "hopper", 9, "14 moduli"),
             own_record("d nn 2048x2048x2048 phi=0.5", "hopper", 0.3, "14 moduli"), own_record("d nn 2048x2048x2048 phi=4", "hopper", 0.5, "19 moduli, repaired 3"),
@@ -591,6 +591,27 @@ class ModelStudyTest(CliTest):
                           ("F", "d", "ozaki2, kizami, 14 moduli, update", "4096")])
         self.assertEqual(float(rows[1]["measured_ms"]), 0.3)
         self.assertIn("Kizami on an H200, ozaki2, engine hopper: all calls that nothing was fitted to within 15 % | reproduced | 1 of 1", claims)
+
+    def test_the_latest_record_counts(self):
+        """Whatever file has it; and products of quadrants are of records since they are made."""
+        def record(ms, date, commit="abc", n=16384):
+            return own_record(f"d nn {n}x{n}x{n} phi=0.5", "hopper", ms, "14 moduli") | {"date": date, "commit": commit}
+
+        self.succeed(*self.study_of(published_records(), [
+            record(95, "2026-11-28"), record(96, "2026-11-27"), record(93, "2026-11-26", "e0fee68b", 12288),
+            record(97, "2026-11-26"), record(98, "2026-11-25")]))
+        self.assertEqual([(row["way"], row["n"], float(row["measured_ms"])) for row in self.rows_of("h200_rows.csv")],
+                         [("ozaki2, kizami, 14 moduli, of quadrants", "16384", 95), ("ozaki2, kizami, 14 moduli, of quadrants", "12288", 93),
+                          ("ozaki2, kizami, 14 moduli", "16384", 97)])
+
+    def test_digits_are_of_the_ways_that_are_named(self):
+        """Bytes of one integer, made at once, but where a way says truncated."""
+        def record(who):
+            return own_record("d nn 8192x8192x8192 randn", who, 22) | {"split_ms": 0.6, "product_ms": 20.6, "sums_ms": 0.8}
+
+        self.succeed(*self.study_of(published_records(), [record("ozaki1/7"), record("ozaki1/7/truncated")]))
+        split = {row["way"]: float(row["predicted_ms"]) for row in self.rows_of("h200_rows.csv") if row["phase"] == "split"}
+        self.assertLess(split["ozaki1/7"], 0.7 * split["ozaki1/7/truncated"])
 
     def test_the_repositorys_records(self):
         """What the model misses by more than 15 % is named in docs/study/model.md; the records of its table are those of today."""

@@ -29,14 +29,15 @@ __global__ void add_checksum_smxx(const std::uint32_t* from, std::int64_t words,
   atomicAdd(sum, mine);
 }
 
-__global__ void check_elements_smxx(const std::int8_t* a, const std::int8_t* b, const std::int8_t* c, std::int64_t n,
-                                    int plane, int p, std::uint64_t seed, int* num_wrong) {
+__global__ void check_elements_smxx(const std::int8_t* a, const std::int8_t* b, const std::int8_t* c, std::int64_t m,
+                                    std::int64_t n, std::int64_t k, int plane, int p, std::uint64_t seed,
+                                    int* num_wrong) {
   const std::uint64_t h = hash(seed + blockIdx.x * blockDim.x + threadIdx.x);
-  const std::int64_t i = static_cast<std::int64_t>((h >> 32) % static_cast<std::uint64_t>(n));
+  const std::int64_t i = static_cast<std::int64_t>((h >> 32) % static_cast<std::uint64_t>(m));
   const std::int64_t j = static_cast<std::int64_t>((h & 0xFFFFFFFFU) % static_cast<std::uint64_t>(n));
   std::int64_t sum = 0;
-  for (std::int64_t x = 0; x < n; ++x) sum += a[(plane * n + i) * n + x] * b[(plane * n + j) * n + x];
-  if ((sum - c[(plane * n + j) * n + i]) % p != 0) atomicAdd(num_wrong, 1);
+  for (std::int64_t x = 0; x < k; ++x) sum += a[(plane * m + i) * k + x] * b[(plane * n + j) * k + x];
+  if ((sum - c[(plane * n + j) * m + i]) % p != 0) atomicAdd(num_wrong, 1);
 }
 
 }  // namespace
@@ -49,9 +50,9 @@ void add_checksum(const std::uint32_t* from, std::int64_t words, unsigned long l
   add_checksum_smxx<<<1024, 256>>>(from, words, sum);
 }
 
-void check_elements(const std::int8_t* a, const std::int8_t* b, const std::int8_t* c, std::int64_t n, int plane, int p,
-                    std::uint64_t seed, int* num_wrong) {
-  check_elements_smxx<<<8, 64>>>(a, b, c, n, plane, p, seed, num_wrong);
+void check_elements(const std::int8_t* a, const std::int8_t* b, const std::int8_t* c, std::int64_t m, std::int64_t n,
+                    std::int64_t k, int plane, int p, std::uint64_t seed, int* num_wrong) {
+  check_elements_smxx<<<8, 64>>>(a, b, c, m, n, k, plane, p, seed, num_wrong);
 }
 
 }  // namespace bench

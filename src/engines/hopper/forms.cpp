@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 #include "base/int_math.hpp"
@@ -53,31 +54,46 @@ bool form_accepts(const HopperFormTraits& traits, const ProductDesc& d) {
 
 namespace {
 
-/// Bytes of one plane of both operands: beyond the L2 cache, what a tile reads decides.
+/// Bytes of one plane of both operands.
 [[nodiscard]] double line_bytes(const ProductDesc& d) {
   return static_cast<double>(d.m + d.n) * static_cast<double>(d.k);
 }
-constexpr double kFewBytes = 4e6;
-constexpr double kCachedBytes = 64e6;
 
-}  // namespace
+// What tells the forms apart. Fitted to all of them on an H200, of squares, in three runs (lab/results/h200/product.jsonl,
+// mma_product.jsonl), and to whole calls of shapes of small k; in cycles at the clock of long products.
+constexpr double kMultiplied = 0.985;   // of the operations of a cycle, where nothing else takes time
+constexpr double kReadPerCycle = 71;    // bytes that a multiprocessor has from the L2 cache, likewise
+constexpr double kCachedBytes = 64e6;   // of a plane's lines: beyond, the cache loses some before all have read them
+constexpr double kBeyondCache = 0.69;   // of kReadPerCycle, then
+constexpr double kLongBytes = 300e6;    // likewise: long products meet the power limit
+constexpr double kOfLong = 1.09;        // times as many cycles
+constexpr double kPingPongStore = 400;  // cycles of a tile of 128 x 128: the other one is multiplied meanwhile
+constexpr double kCooperativeStore = 2000;  // of 256 x 128, which nothing covers
+constexpr double kPermutedStore = 0.6;      // of these: no shuffles
 
-HopperForm tile_for(const ProductDesc& d) {
-  // Measured: docs/perf/h200_product.md.
-  if (d.n <= 128) return HopperForm::kPingPong128x128Alone;  // the second CTA of a cluster would multiply zeros
-  const auto first_accepted = [&](HopperForm wanted, HopperForm other) {
-    return form_accepts(traits_of(wanted), d) ? wanted : other;
-  };
-  if (line_bytes(d) < kFewBytes || d.m <= 128)
-    return first_accepted(HopperForm::kPingPong128x128Permuted, HopperForm::kPingPong128x128);
-  if (line_bytes(d) < kCachedBytes || d.n <= 256)  // likewise of 192x256
-    return first_accepted(HopperForm::kCooperative256x128Permuted, HopperForm::kCooperative256x128);
-  return first_accepted(HopperForm::kCooperative192x256, HopperForm::kCooperative256x128);
+/// Cycles of an element of k of one tile. Reads hide behind multiplications in part.
+[[nodiscard]] double cycles_per_k(const HopperFormTraits& traits, double line_bytes) {
+  const double multiplied = traits.tile_i * traits.tile_j / (kMultiplied * model::h200::kInt8MacsPerSmCycle);
+  const double bytes = static_cast<double>(traits.tile_i) / traits.cluster + traits.tile_j;
+  const double read = bytes / (line_bytes < kCachedBytes ? kReadPerCycle : kBeyondCache * kReadPerCycle);
+  return std::hypot(multiplied, read) * (line_bytes < kLongBytes ? 1.0 : kOfLong);
+}
+[[nodiscard]] double store_cycles(const HopperFormTraits& traits) {
+  const double cycles = traits.schedule == HopperSchedule::kPingPong
+                            ? kPingPongStore
+                            : kCooperativeStore * traits.tile_i * traits.tile_j / (256.0 * 128.0);
+  return traits.line_order == LineOrder::kPermuted ? kPermutedStore * cycles : cycles;
 }
 
-namespace {
-
-[[nodiscard]] double predicted_windows_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
+/// Windows were recorded by one form each, which tells nothing of the others: they keep to it.
+[[nodiscard]] HopperForm windows_tile_for(const ProductDesc& d) {
+  constexpr double kFewBytes = 4e6;
+  if (d.n <= 128) return HopperForm::kPingPong128x128Alone;  // the second CTA of a cluster would multiply zeros
+  if (line_bytes(d) < kFewBytes || d.m <= 128) return HopperForm::kPingPong128x128;
+  if (line_bytes(d) < kCachedBytes || d.n <= 256) return HopperForm::kCooperative256x128;
+  return HopperForm::kCooperative192x256;
+}
+[[nodiscard]] double windows_seconds_of(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
   constexpr double kMacsPerCycle = model::h200::kInt8MacsPerSmCycle;
   const hopper::WindowRates rates{.tile_i = traits.tile_i,
                                   .tile_j = traits.tile_j,
@@ -86,32 +102,42 @@ namespace {
   return hopper::windows_seconds(d, rates, num_sms);
 }
 
-}  // namespace
-
-double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
-  if (d.num_windows > 0) return predicted_windows_seconds(d, traits, num_sms);
-  constexpr double kMacsPerCycle = model::h200::kInt8MacsPerSmCycle;
-  constexpr double kCyclesPerSecond = model::h200::kLongProductHz;
-  // Long products meet the power limit.
-  constexpr double kLongBytes = 300e6;
-  const double share_reached = line_bytes(d) < kCachedBytes ? 0.87 : line_bytes(d) < kLongBytes ? 0.84 : 0.77;
-  constexpr double kStartSeconds = 4e-6;
-  const bool is_ping_pong = traits.schedule == HopperSchedule::kPingPong;
-  const double store_cycles = is_ping_pong ? 1600 : 1000;  // that no multiplication covers
+/// Tiles in rounds, one after another on each cluster.
+[[nodiscard]] double seconds_of_rounds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
   const auto k_blocks = static_cast<double>(std::max<std::int64_t>(1, ceil_div(d.k, 128)));
-  const double tile_cycles =
-      k_blocks * traits.tile_i * traits.tile_j * 128 / kMacsPerCycle / share_reached + store_cycles;
+  const double tile_cycles = 128 * k_blocks * cycles_per_k(traits, line_bytes(d)) + store_cycles(traits);
   const std::int64_t clusters =
       ceil_div(d.m, traits.tile_i) * ceil_div(d.n, std::int64_t{traits.tile_j} * traits.cluster) * d.num_products;
   const std::int64_t at_once = std::max(1, model::h200::sms_or_own(num_sms) / traits.cluster);
+  return static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / model::h200::kLongProductHz;
+}
+
+}  // namespace
+
+HopperForm tile_for(const ProductDesc& d, int num_sms) {
+  if (d.num_windows > 0) return windows_tile_for(d);
+  const HopperFormTraits* best = nullptr;
+  double least = 0;
+  for (const HopperFormTraits& traits : kForms) {
+    if (!form_accepts(traits, d)) continue;
+    const double seconds = seconds_of_rounds(d, traits, num_sms);
+    if (best != nullptr && seconds >= least) continue;
+    best = &traits;
+    least = seconds;
+  }
+  return best == nullptr ? HopperForm::kPingPong128x128 : best->form;
+}
+
+double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
+  if (d.num_windows > 0) return windows_seconds_of(d, traits, num_sms);
+  constexpr double kStartSeconds = 5e-6;
   // Results on their way to memory cost what the multiplications do not hide.
   constexpr double kStoredPerSecond = 6e12;
   const double stored = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
-  const double multiplied = static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / kCyclesPerSecond;
   // Lines that few others share come from memory as fast as it goes.
   constexpr double kReadPerSecond = 3.5e12;
   const double read = line_bytes(d) * d.num_products / kReadPerSecond;
-  return kStartSeconds + std::max(multiplied, read) + stored / kStoredPerSecond;
+  return kStartSeconds + std::max(seconds_of_rounds(d, traits, num_sms), read) + stored / kStoredPerSecond;
 }
 
 }  // namespace kizami::engines

@@ -43,8 +43,9 @@ struct HopperFormTraits {
 /// Whether the form is compiled for the description.
 [[nodiscard]] bool form_accepts(const HopperFormTraits& traits, const product::ProductDesc& desc);
 
-/// The form that the engine runs for a description.
-[[nodiscard]] HopperForm tile_for(const product::ProductDesc& desc);
+/// The form that the engine runs for a description on `num_sms` multiprocessors: of those that accept it the one whose
+/// tiles are predicted to end first; of windows, which no record has by several forms, the recorded one.
+[[nodiscard]] HopperForm tile_for(const product::ProductDesc& desc, int num_sms);
 
 /// Predicted seconds of a form on `num_sms` multiprocessors, launch included.
 [[nodiscard]] double predicted_seconds(const product::ProductDesc& desc, const HopperFormTraits& traits, int num_sms);

@@ -247,17 +247,20 @@ class Hopper final : public product::Engine, public product::FusedSliceEngine, p
     if (auto reason = why_not_there(facts)) return Refusal{*std::move(reason)};
     if (auto reason = why_refused(d, kAbilities)) return Refusal{*std::move(reason)};
     if (auto reason = why_refused_here(d)) return Refusal{*std::move(reason)};
-    const double seconds = d.format == SliceFormat::kInt8 ? predicted_seconds(d, traits_of(tile_for(d)), facts.num_sms)
-                                                          : hopper::float_windows_seconds(d, facts.num_sms);
+    const double seconds = d.format == SliceFormat::kInt8
+                               ? predicted_seconds(d, traits_of(tile_for(d, facts.num_sms)), facts.num_sms)
+                               : hopper::float_windows_seconds(d, facts.num_sms);
     return Offer{.workspace_bytes = 0, .seconds = seconds, .threads = 1};
   }
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& /*offer*/, const Pointers& pointers,
                            std::byte* /*workspace*/, product::Queue queue) const override {
-    if (d.format == SliceFormat::kInt8) return run_hopper_product(d, pointers, tile_for(d), queue);
     KIZAMI_RETURN_IF_ERROR(check_call(d, pointers));
     if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
-    return hopper::launch_float_windows(d, pointers, queue);
+    if (d.format != SliceFormat::kInt8) return hopper::launch_float_windows(d, pointers, queue);
+    hopper::CurrentDevice device;
+    KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
+    return run_hopper_product(d, pointers, tile_for(d, device.num_sms), queue);
   }
 
   [[nodiscard]] std::variant<Offer, Refusal> query(const FusedSliceDesc& d, const DeviceFacts& facts) const override {

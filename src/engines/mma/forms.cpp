@@ -40,29 +40,50 @@ static_assert(is_indexed_by_form());
   }
 }
 
-/// Of that rate, what the loop of a tile reaches: predicted, docs/perf/mma_product.md.
+/// Of that rate, what the loop of a tile of form 256x128_long reaches: predicted, docs/perf/mma_product.md.
 constexpr double kShareReached = 0.85;
-constexpr double kStoreCycles = 4000;  // of a tile of 256 x 128, that no multiplication covers
+
+// What tells the forms apart, fitted to all of them on an H200 (lab/results/h200/mma_product.jsonl).
+constexpr double kBarrierCycles = 62;        // of a stage; of two blocks on a multiprocessor one multiplies meanwhile
+constexpr double kUsualBarrier = 1 / 128.0;  // of an element of k, which kShareReached has
+constexpr double kUsualBytes = 384;          // likewise: read for an element of k of 256 x 128 sums
+constexpr double kReadPerCycle = 61;         // what more is read takes as long
+constexpr double kFilledPerCycle = 37;       // bytes of the first stage, as the L2 cache gives them
+constexpr double kStoreCycles = 2700;  // of a tile of 256 x 128; of two blocks one stores while the other multiplies
+
+/// Cycles that a multiprocessor takes for an element of k of its blocks.
+[[nodiscard]] double cycles_per_k(const MmaFormTraits& traits, double macs_per_cycle) {
+  const double blocks = traits.blocks_per_sm;
+  const double multiplied = blocks * traits.tile_i * traits.tile_j / (macs_per_cycle * kShareReached);
+  const double barrier = (blocks == 1 ? 1.0 / traits.block_k : 0.0) - kUsualBarrier;
+  const double read = (blocks * (traits.tile_i + traits.tile_j) - kUsualBytes) / kReadPerCycle;
+  return multiplied + kBarrierCycles * barrier + read;
+}
+/// What no multiplication covers.
+[[nodiscard]] double uncovered_cycles(const MmaFormTraits& traits) {
+  const double first_stage = traits.blocks_per_sm * (traits.tile_i + traits.tile_j) * traits.block_k / kFilledPerCycle;
+  return first_stage + (traits.blocks_per_sm == 1 ? kStoreCycles : 0.0);
+}
 
 }  // namespace
 
 MmaForm mma_form_for(const ProductDesc& d, const base::DeviceLimits& device) {
-  // Tiles that leave multiprocessors idle, or one long tile where two short ones would overlap.
-  if (d.m <= 128 || tiles_of(d, traits_of(MmaForm::k256x128)) < 2 * std::int64_t{device.num_sms})
-    return MmaForm::k128x128;
-  constexpr std::int64_t kLongK = 512;
-  const bool fits = device.shared_bytes >= traits_of(MmaForm::k256x128Long).shared_bytes();
-  return fits && d.k >= kLongK ? MmaForm::k256x128Long : MmaForm::k256x128;
+  const MmaFormTraits* best = nullptr;
+  double least = 0;
+  for (const MmaFormTraits& traits : kMmaForms) {
+    if (traits.blocks_per_sm * traits.shared_bytes() > device.shared_bytes) continue;
+    const double seconds = predicted_seconds(d, traits, device);
+    if (best != nullptr && seconds >= least) continue;
+    best = &traits;
+    least = seconds;
+  }
+  return best == nullptr ? MmaForm::k128x128 : best->form;
 }
 
 double predicted_seconds(const ProductDesc& d, const MmaFormTraits& traits, const base::DeviceLimits& device) {
   constexpr double kStartSeconds = 6e-6;
   const double hz = device.clock_hz > 0 ? device.clock_hz : 1.7e9;
   const double at_once = std::max(device.num_sms, 1) * traits.blocks_per_sm;
-  const double tile_elems = static_cast<double>(traits.tile_i) * traits.tile_j;
-  const double cycles_per_k =
-      tile_elems * traits.blocks_per_sm / (macs_per_cycle(device.compute_capability) * kShareReached);
-  const double store = kStoreCycles * tile_elems / (256.0 * 128.0);
   const auto tiles = static_cast<double>(tiles_of(d, traits));
   double k = static_cast<double>(d.k);  // of a tile, on average
   if (d.num_windows > 0) {
@@ -70,7 +91,9 @@ double predicted_seconds(const ProductDesc& d, const MmaFormTraits& traits, cons
     for (int l = 0; l < d.num_windows; ++l) all += static_cast<double>(d.windows[static_cast<std::size_t>(l)].k);
     k = all / std::max(d.num_products, 1);
   }
-  return kStartSeconds + std::ceil(tiles / at_once) * (k * cycles_per_k + store) / hz;
+  const double staged = std::ceil(k / traits.block_k) * traits.block_k;
+  const double cycles = staged * cycles_per_k(traits, macs_per_cycle(device.compute_capability));
+  return kStartSeconds + std::ceil(tiles / at_once) * (cycles + uncovered_cycles(traits)) / hz;
 }
 
 }  // namespace kizami::engines

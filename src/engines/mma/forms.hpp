@@ -48,7 +48,8 @@ inline constexpr MmaFormTraits kMmaForms[kNumMmaForms] = {
   return block_k == 128 ? line % 8 : line / 2 % 4;
 }
 
-/// The form that the engine runs for a description.
+/// The form that the engine runs for a description: of those that the device has shared memory for the one that is predicted
+/// to end first.
 [[nodiscard]] MmaForm mma_form_for(const product::ProductDesc& desc, const base::DeviceLimits& device);
 
 /// Predicted seconds of a form, launch included.

@@ -538,7 +538,7 @@ bool has_slice_survey(const plan::Plan& plan) {
 bool slices_in_one_pass(const plan::Plan& plan) {
   const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   return !has_slice_survey(plan) && chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
-         plan.shape.k <= device::longest_single_pass(plan.schedule.facts);
+         plan.shape.k <= device::longest_cluster_pass(plan.schedule.facts);
 }
 
 product::ProductDesc device_slice_product(const plan::Plan& plan, const SliceBatch& batch, std::int64_t m,

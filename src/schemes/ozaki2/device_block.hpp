@@ -33,6 +33,8 @@ struct BlockEvents {
   std::span<CUevent_st* const> a_ready = {};
   std::span<CUevent_st* const> b_ready = {};
   Side first = Side::kB;  ///< that comes first, and is split while the other one comes
+  /// Behind it C is there as it was before the call; null: it is. Products do not wait for it.
+  CUevent_st* c_ready = nullptr;
   /// Event i is recorded when part i of the columns of C is there, unless products are whole.
   /// @range none unless is_one_strassen_chunk() of the plan
   std::span<CUevent_st* const> c_done = {};
@@ -48,6 +50,7 @@ struct DeviceBlock {
   std::byte* workspace = nullptr;
   product::Queue queue = nullptr;
   BlockEvents events = {};     ///< of speculate_device_block()
+  bool has_first = false;      ///< of speculate_device_block(): speculate_device_block_first() came before
   bool is_speculated = false;  ///< of finish_device_block(): what was begun was by speculate_device_block()
 
   [[nodiscard]] device::DeviceState* state() const { return reinterpret_cast<device::DeviceState*>(workspace); }
@@ -69,6 +72,11 @@ template <class T>
 /// @range may_speculate()   @queue enqueues
 template <class T>
 Status speculate_device_block(const DeviceBlock<T>& block);
+
+/// What speculate_device_block() does with the operand that comes first before it waits for the other one: events of that
+/// one need not be recorded yet. @queue enqueues; nothing where both are split together
+template <class T>
+Status speculate_device_block_first(const DeviceBlock<T>& block);
 
 /// Behind speculate_device_block(), where the rung of the whole is the lowest, of operands as given and without repairs.
 /// Needed where the block has lines with NaN or Inf. @queue enqueues one kernel

@@ -10,6 +10,7 @@
 #include "product/device_phases.hpp"
 #include "product/engine_bytes.hpp"
 #include "schemes/ozaki2/buffers.hpp"
+#include "schemes/ozaki2/residues.hpp"
 #include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::ozaki2 {
@@ -161,9 +162,15 @@ DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Pl
   return kept;
 }
 
+bool one_pass_takes(const base::DeviceLimits& device, Scalar scalar, std::int64_t k, const num::Rung& rung) {
+  if (k > device::longest_single_pass(device) || rung.norm_limit >= device::kMaxSinglePassNorm) return false;
+  if (fits_two_words(rung)) return true;
+  return k <= device::longest_cluster_pass(device) &&
+         (!needs_more_room(scalar, words_of(rung)) || device.shared_bytes >= kRoomForMore);
+}
+
 bool prepares_in_one_pass(const plan::Plan& plan) {
-  return plan.shape.k <= device::longest_single_pass(plan.schedule.facts) &&
-         ozaki2_of(plan).ladder.rungs[0].norm_limit < device::kMaxSinglePassNorm;
+  return one_pass_takes(plan.schedule.facts, plan.shape.scalar, plan.shape.k, ozaki2_of(plan).ladder.rungs[0]);
 }
 
 bool has_device_phases(const plan::Plan& plan) {
@@ -174,6 +181,8 @@ bool splits_in_one_pass(const plan::Plan& plan) {
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
   if (ladder.num_rungs == 0 || plan::is_empty(plan.shape) || !prepares_in_one_pass(plan)) return false;
   if (has_device_phases(plan)) return false;
+  // Sums of quadrants are made in one pass by clusters alone.
+  if (ozaki2_of(plan).takes_strassen && plan.shape.k > device::longest_cluster_pass(plan.schedule.facts)) return false;
   const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const plan::Chunk& certificate = ozaki2_of(plan).certificate;
   const auto is_whole = [&](const plan::Chunk& part) { return part.mc >= plan.shape.m && part.nc >= plan.shape.n; };
@@ -190,7 +199,7 @@ bool compares_in_product(const plan::Plan& plan) {
 bool has_scout(const plan::Plan& plan) {
   constexpr std::int64_t kLeast = 3072;
   return plan.shape.m >= kLeast && plan.shape.n >= kLeast && plan.shape.k >= kLeast && compares_in_product(plan) &&
-         ozaki2_of(plan).engine->reads_num_products();
+         ozaki2_of(plan).engine->reads_num_products() && plan.schedule.facts.has_clusters();
 }
 
 bool learns_look(const plan::Plan& plan) {

@@ -59,6 +59,10 @@ struct DevicePreparedBuffers {
 /// Carves what is kept of an operand of so many lines.
 [[nodiscard]] DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Plan& plan, Side side,
                                                           std::int64_t num_lines);
+/// Whether one pass takes lines of k elements and makes planes of a rung of them: lines lie in a cluster or in a block, and
+/// integers of three words in a cluster alone, where a block has shared memory for them.
+[[nodiscard]] bool one_pass_takes(const base::DeviceLimits& device, Scalar scalar, std::int64_t k,
+                                  const num::Rung& rung);
 /// Whether one pass prepares an operand.
 [[nodiscard]] bool prepares_in_one_pass(const plan::Plan& plan);
 
@@ -69,7 +73,7 @@ struct DevicePreparedBuffers {
 [[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const plan::Plan& plan);
 
 /// Whether one pass over both operands makes statistics, sampled digits and the planes of the lowest rung, before the
-/// certificate decides: where both are one chunk, and lines fit on the chip.
+/// certificate decides: where both are one chunk, and lines fit on the chip, in a cluster or in one block.
 [[nodiscard]] bool splits_in_one_pass(const plan::Plan& plan);
 
 /// Whether the product of sampled digits compares instead of storing: where the split makes the weights of lines, and
@@ -77,7 +81,8 @@ struct DevicePreparedBuffers {
 [[nodiscard]] bool compares_in_product(const plan::Plan& plan);
 
 /// Whether a scout (certify/device_scout.cuh) decides what the split makes: where a sampled product that is not wanted
-/// costs nothing, and products are so large that what it takes is little beside them.
+/// costs nothing, products are so large that what it takes is little beside them, and there are clusters, of which it is
+/// one.
 [[nodiscard]] bool has_scout(const plan::Plan& plan);
 
 /// Whether what the split makes is learned from calls before (learned_look.hpp): where it can make what any look wants,

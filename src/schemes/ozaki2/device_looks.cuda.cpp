@@ -53,7 +53,8 @@ NextLook next_look(const plan::Plan& plan) {
   const num::Rung& rung = ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(next.first_rung)];
   if (next.first_rung == 0 && has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements
   // The split makes integers that it does not keep more slowly than another kernel behind it does.
-  if (next.first_rung > 0 && !fits_two_words(rung) && !keeps_fragments(plan.shape.scalar, words_of(rung)))
+  const bool is_kept = fits_two_words(rung) || keeps_fragments(plan.shape.scalar, words_of(rung));
+  if (next.first_rung > 0 && !(is_kept && one_pass_takes(plan.schedule.facts, plan.shape.scalar, plan.shape.k, rung)))
     return {device::Look::kBlocksFirst, 0, note};
   return {next.look, next.first_rung, note};
 }

@@ -84,7 +84,7 @@ inline constexpr int kBlocksAtOnce = sizeof(T) == 16 ? 1 : 2;
 
 /// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
 /// @param is_live false: zeros
-template <class T>
+template <class T, class P = device::Panel<T>>
 __device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
                              bool is_live, const device::LineUnits& units, const certify::DeviceDigits& digits) {
   constexpr int kTerms = device::Element<T>::kTerms;
@@ -96,7 +96,7 @@ __device__ void write_digits(const unsigned char* piece, int length, std::int64_
   std::int8_t* const out = digits.digits + at;
   std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
   const auto write = [&]<int kUnrolled>(std::integral_constant<int, kUnrolled>, const auto& digit_of) {
-    constexpr int kStep = 32 * device::Panel<T>::kWarpsPerLine;
+    constexpr int kStep = 32 * P::kWarpsPerLine;
     int s = 32 * part + static_cast<int>(threadIdx.x) % 32;
     const T* from = reinterpret_cast<const T*>(piece) + s * stride;
 #pragma unroll kUnrolled

@@ -2,14 +2,19 @@
 // The split in one pass over both operands: statistics, sampled or block digits, and the residue planes of a rung. A
 // cluster of blocks takes a few whole lines, each block a piece of their length in its shared memory, where the second
 // look at a term and its split find it; lines of both layouts lie there in the same order. The blocks of a cluster
-// merge what they know of a line through distributed shared memory.
+// merge what they know of a line through distributed shared memory. Where there are no clusters a block takes whole lines,
+// a quarter as many and four times as long (device::WholeLines).
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <type_traits>
 
 #include "base/balanced_launch.hpp"
 #include "base/cluster_sm90.cuh"
+#include "base/code_capability.hpp"
 #include "base/cuda_status.hpp"
+#include "base/device_limits.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "certify/device_line_block_digits.cuh"
@@ -53,21 +58,31 @@ struct Pass {
 template <class T, int kWords>
 inline constexpr bool kKeepsFragments = keeps_fragments(kScalarOf<T>, kWords);
 /// Shared memory of a block for what of its fragments has no place among the elements.
-template <class T, int kWords>
+template <class T, int kWords, class P = device::Panel<T>>
 [[nodiscard]] constexpr int rest_bytes(int length) {
-  return kKeepsFragments<T, kWords> ? device::Panel<T>::kLines * (length / 64) * Fragment<T, kWords>::kRestBytes : 0;
+  return kKeepsFragments<T, kWords> ? P::kLines * (length / 64) * Fragment<T, kWords>::kRestBytes : 0;
 }
 template <class T, int kWords>
 inline constexpr int kPassBlocksPerSm = rest_bytes<T, kWords>(64) == 0 ? 3 : 2;
+/// That of its elements too. @param length elements of a line
+template <class T, int kWords, class P>
+[[nodiscard]] constexpr int pass_bytes(int length) {
+  return P::bytes(length) + rest_bytes<T, kWords, P>(length);
+}
+/// one_pass_takes() goes by these bounds.
+template <class T, int kWords, class P>
+inline constexpr bool kFitsAsSaid = static_cast<std::size_t>(pass_bytes<T, kWords, P>(P::kMostLength)) +
+                                        sizeof(certify::kernels::Mailbox<T, P>) +
+                                        sizeof(PlaneRow<device::Element<T>::kTerms, kWords>) * num::kMaxPlanes
+                                    <= static_cast<std::size_t>(needs_more_room(kScalarOf<T>, kWords) ? kRoomForMore
+                                                                                                      : 99 << 10);
 
-/// @range  one cluster: some whole lines of one operand
-template <class T, int kWords>
-__global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kWords>))
-    single_pass(const __grid_constant__ Pass<T> pass) {
-  using P = device::Panel<T>;
+/// @range  one cluster, or one block that is none: some whole lines of one operand
+template <class T, int kWords, class P>
+__device__ __forceinline__ void pass_over_lines(const Pass<T>& pass) {
   constexpr int kTerms = device::Element<T>::kTerms;
   extern __shared__ __align__(16) unsigned char panel[];
-  __shared__ __align__(16) certify::kernels::Mailbox<T> mailbox;
+  __shared__ __align__(16) certify::kernels::Mailbox<T, P> mailbox;
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
   base::begin_in_cluster(&mailbox, sizeof mailbox);
   base::follow_previous_kernel();
@@ -77,22 +92,22 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
   const problem::Lines<T>& lines = task.operand.lines;
   const std::uint32_t block = blockIdx.x - (is_second ? pass.blocks_of_first : 0);
-  const int cluster = pass.cluster;
+  const int cluster = certify::kernels::kTakesWholeLines<T, P> ? 1 : pass.cluster;
   const int rank = static_cast<int>(block % static_cast<std::uint32_t>(cluster));
   const std::int64_t first_line = static_cast<std::int64_t>(block / static_cast<std::uint32_t>(cluster)) * P::kLines;
   const int length = pass.length;
   const std::int64_t first = static_cast<std::int64_t>(rank) * length;
-  const certify::kernels::LineWarps<T> line_warps(mailbox, cluster, rank);
-  const bool is_in_chunks = task.is_across && device::comes_in_chunks(lines, first_line, first, length);
+  const certify::kernels::LineWarps<T, P> line_warps(mailbox, cluster, rank);
+  const bool is_in_chunks = task.is_across && device::comes_in_chunks<T, P>(lines, first_line, first, length);
   if (is_in_chunks) {
-    device::load_chunks(lines, first_line, first, length, panel);
+    device::load_chunks<T, P>(lines, first_line, first, length, panel);
   } else {
-    device::load_panel(lines, task.is_across, first_line, first, length, panel);
+    device::load_panel<T, P>(lines, task.is_across, first_line, first, length, panel);
   }
   load_plane_rows(rows, pass.num_planes);
   device::wait_for_copies();
   if constexpr (sizeof(T) < 16) {
-    if (is_in_chunks) device::order_chunks<T>(length, panel);
+    if (is_in_chunks) device::order_chunks<T, P::kMostLength, P>(length, panel);
   }
   __syncthreads();
 
@@ -123,11 +138,12 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
   if (look != device::Look::kSample) {
     if (line < lines.num_lines) {
       for_alike([&](const PassOperand<T>& alike) {
-        certify::kernels::write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, alike.blocks);
+        certify::kernels::write_block_digits<T, P>(piece, length, line, first, part, range, exponent, lines,
+                                                   alike.blocks);
       });
     }
   } else if (task.digits.digits != nullptr && is_there) {
-    write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
+    write_digits<T, P>(piece, length, line, first, part, is_live, units, task.digits);
   }
   sums = line_warps.merge(sums, 1);
 
@@ -183,6 +199,48 @@ __global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kW
   }
 }
 
+template <class T, int kWords>
+__global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, kWords>))
+    single_pass(const __grid_constant__ Pass<T> pass) {
+  pass_over_lines<T, kWords, device::Panel<T>>(pass);
+}
+/// Of two words, for the size of the library.
+template <class T>
+__global__ void __launch_bounds__(device::kPanelThreads, (kPassBlocksPerSm<T, 2>))
+    single_pass_of_whole_lines(const __grid_constant__ Pass<T> pass) {
+  if constexpr (base::code_has_pass_of_whole_lines()) {
+    pass_over_lines<T, 2, device::WholeLines<T>>(pass);
+  } else {
+    __trap();
+  }
+}
+
+/// Lines in panels P. @param blocks a multiple of pass.cluster
+template <class T, int kWords, class P>
+[[nodiscard]] Status launch_pass(Pass<T> pass, unsigned blocks, product::Queue queue) {
+  static_assert(kFitsAsSaid<T, kWords, P>);
+  const auto kernel = [] {
+    if constexpr (certify::kernels::kTakesWholeLines<T, P>) {
+      static_assert(kWords == 2);
+      return single_pass_of_whole_lines<T>;
+    } else {
+      return single_pass<T, kWords>;
+    }
+  }();
+  // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
+  constexpr int kMostBytes = pass_bytes<T, kWords, P>(P::kMostLength);
+  KIZAMI_RETURN_IF_ERROR(
+      base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes),
+                        "shared memory of the split"));
+  if (pass.cluster > 8) {  // more than every device with clusters takes
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
+  }
+  return base::launch_balanced_clusters("the split in one pass", reinterpret_cast<const void*>(kernel), blocks,
+                                        device::kPanelThreads, pass.cluster,
+                                        static_cast<std::size_t>(pass_bytes<T, kWords, P>(pass.length)), queue, &pass);
+}
+
 }  // namespace kizami::ozaki2::kernels
 
 namespace kizami::ozaki2 {
@@ -192,6 +250,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                           int first_rung, const certify::SecondLookBuffers& blocks, bool leaves_samples,
                           const device::DeviceState* state, product::Queue queue, bool b_is_a) {
   using P = device::Panel<T>;
+  using W = device::WholeLines<T>;
   const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
   const auto task_of = [](const SinglePassOperand<T>& x, const certify::kernels::DigitRows& digits,
                           num::LineWeight* weights) {
@@ -211,12 +270,20 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   const std::int64_t span = std::max(a.operand.planes.row_stride, sampled);
   int cluster = 1;
   while (cluster < certify::kernels::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
+  bool takes_whole_lines = false;
+  if (cluster > 1 && span <= device::kLongestWholeLine && fits_two_words(rung)) {
+    base::DeviceLimits limits;
+    KIZAMI_RETURN_IF_ERROR(base::find_device_limits(limits));
+    takes_whole_lines = !limits.has_clusters();
+  }
+  if (takes_whole_lines) cluster = 1;
   const auto length = static_cast<int>(base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{128}));
-  if (length > device::kPanelLength)
+  if (length > (takes_whole_lines ? W::kMostLength : P::kMostLength))
     return {StatusCode::kInternal, "lines of " + std::to_string(span) + " elements do not fit in one pass"};
   const auto blocks_of = [&](const SinglePassOperand<T>& x) {
     const std::int64_t lines = base::round_up(x.operand.lines.num_lines, device::kReadRows);
-    return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{P::kLines}) * cluster);
+    return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{takes_whole_lines ? W::kLines : P::kLines}) *
+                                 cluster);
   };
   const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
   kernels::Pass<T> pass{{task_of(a, a_blocks, blocks.a_weights), task_of(b, b_blocks, blocks.b_weights)},
@@ -231,24 +298,10 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                         state};
   if (b_is_a) pass.operands[0].digits = b.digits;
 
-  const auto start = [&](auto kernel, const auto& shared_bytes) -> Status {
-    // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(device::kPanelLength)),
-        "shared memory of the split"));
-    if (cluster > 8) {  // more than every device with clusters takes
-      KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
-    }
-    return base::launch_balanced_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
-                                          pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b)), device::kPanelThreads,
-                                          cluster, static_cast<std::size_t>(shared_bytes(length)), queue, &pass);
-  };
-  const auto start_of = [&]<int kWords>(std::integral_constant<int, kWords>) {
-    return start(kernels::single_pass<T, kWords>,
-                 [](int elements) { return P::bytes(elements) + kernels::rest_bytes<T, kWords>(elements); });
-  };
-  return fits_two_words(rung) ? start_of(std::integral_constant<int, 2>{}) : start_of(std::integral_constant<int, 3>{});
+  const unsigned num_blocks = pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b));
+  if (takes_whole_lines) return kernels::launch_pass<T, 2, W>(pass, num_blocks, queue);
+  return fits_two_words(rung) ? kernels::launch_pass<T, 2, P>(pass, num_blocks, queue)
+                              : kernels::launch_pass<T, 3, P>(pass, num_blocks, queue);
 }
 
 }  // namespace kizami::ozaki2

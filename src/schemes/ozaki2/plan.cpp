@@ -2,6 +2,7 @@
 #include "schemes/ozaki2/plan.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -310,6 +311,21 @@ int useful_threads(const plan::Plan& plan) {
   const double least_work = 10 * plan.schedule.facts.processor.thread_start_seconds;
   const bool is_small = ozaki2_of(plan).ladder.num_rungs > 0 && host_work(plan).sum() < least_work;
   return is_small ? 1 : plan.schedule.facts.num_threads;
+}
+
+std::optional<plan::Plan> strassen_plan_of_block(const plan::Plan& plan, int parts) {
+  if (!plan::is_on_device(plan) || ozaki2_of(plan).takes_strassen || !is_one_chunk(plan) || !may_take_strassen(plan))
+    return std::nullopt;
+  const std::size_t limit = device::workspace_limit(plan.policy.workspace_limit_bytes, plan.schedule.facts);
+  const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
+  plan::Plan candidate = plan;
+  plan::edit_stage<Ozaki2Stage>(candidate).takes_strassen = true;
+  if (booked_bytes(candidate, granted) > granted || !may_take_strassen(candidate)) return std::nullopt;
+  if (strassen_gain_of_block_seconds(candidate, parts) <= 0.0) return std::nullopt;
+  candidate.schedule.seconds -= strassen_gain_seconds(candidate);
+  candidate.schedule.product_bytes = product_bytes(candidate);
+  candidate.schedule.workspace_bytes = booked_bytes(candidate, granted);
+  return candidate;
 }
 
 EngineAnswer plan_ozaki2_on_engine(plan::Plan& plan) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <variant>
 
 #include "kizami/status.hpp"
@@ -29,6 +30,11 @@ struct WantedWorkspace {
 using EngineAnswer = std::variant<double, product::Refusal, WantedWorkspace>;
 /// Plans the rungs and chunks of ozaki2_of(plan).engine.
 [[nodiscard]] EngineAnswer plan_ozaki2_on_engine(plan::Plan& plan);
+
+/// Of a block that devices share and whose operands come over links, the last one in so many parts: the plan with
+/// Strassen's products and all of C in one chunk, where that is quicker than what the plan has, within its workspace limit
+/// (strassen_gain_of_block_seconds()). Nothing where the plan stays.
+[[nodiscard]] std::optional<plan::Plan> strassen_plan_of_block(const plan::Plan& plan, int parts);
 
 /// Seconds on the host at the lowest rung, as predicted: everything but the INT8 products. docs/perf/cpu_int8.md.
 struct HostSeconds {

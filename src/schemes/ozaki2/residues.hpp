@@ -37,6 +37,12 @@ inline constexpr int kMostWords = 6;  ///< 191 bits and a sign: more than kMaxIn
   return words <= 3 && (scalar == Scalar::kF64 || scalar == Scalar::kC128);
 }
 
+/// Whether they take a block of that split more shared memory than every card has, but at most kRoomForMore.
+[[nodiscard]] constexpr bool needs_more_room(Scalar scalar, int words) {
+  return words > 2 && keeps_fragments(scalar, words);
+}
+inline constexpr int kRoomForMore = 128 << 10;
+
 /// Most bits of an integer a'.
 inline constexpr int kMaxIntegerBits = 184;
 

@@ -32,6 +32,12 @@ constexpr int kMostIntegerBits = 61;
   return offer == nullptr ? -1.0 : offer->seconds;
 }
 
+// docs/perf/strassen.md, of an H200: 7/4 of the planes, and a little more work for each.
+[[nodiscard]] constexpr double more_planes(int moduli) { return (kStrassenProducts / 4.0 - 1.0) * moduli; }
+[[nodiscard]] double split_bytes_per_second(const plan::Plan& plan) {
+  return 2.5e12 * plan.schedule.facts.rates.memory;
+}
+
 }  // namespace
 
 StrassenHalves strassen_halves(const problem::Shape& shape) {
@@ -82,10 +88,7 @@ bool is_one_strassen_chunk(const plan::Plan& plan) {
 }
 
 double strassen_gain_seconds(const plan::Plan& plan) {
-  // docs/perf/strassen.md, of an H200: 7/4 of the planes, and a little more work for each.
-  const double memory = plan.schedule.facts.rates.memory;
-  const double split_planes_per_second = 2.5e12 * memory;
-  const double residues_per_second = 1.8e12 * memory;
+  const double residues_per_second = 1.8e12 * plan.schedule.facts.rates.memory;
   constexpr double kLaunchSeconds = 40e-6;  // of kernels that are not taken
   constexpr double kShareSaved = 0.8;       // of what products alone save, in calls that are held by power
   const problem::Shape& shape = plan.shape;
@@ -97,14 +100,25 @@ double strassen_gain_seconds(const plan::Plan& plan) {
   const auto rows_of_chunks = static_cast<double>(base::ceil_div(shape.m, chunk.mc));
   const auto cols_of_chunks = static_cast<double>(base::ceil_div(shape.n, chunk.nc));
   const double chunks = rows_of_chunks * cols_of_chunks;
-  const double more_planes = (kStrassenProducts / 4.0 - 1.0) * moduli;
   const double saved = chunks * (offered_seconds(plan, device_main_product(plan, chunk, moduli)) -
                                  offered_seconds(plan, strassen_product(plan, moduli)));
   // A is split again for every further chunk of columns, unless it is one chunk.
   const double lines_again = rows_of_chunks > 1 ? (cols_of_chunks - 1) * m : 0.0;
   const double bytes_again = lines_again * k * (moduli + size_bytes(shape.scalar));
-  return kShareSaved * saved - ((m + n + lines_again) * k * more_planes + bytes_again) / split_planes_per_second -
-         m * n * more_planes / residues_per_second - chunks * kLaunchSeconds;
+  return kShareSaved * saved -
+         ((m + n + lines_again) * k * more_planes(moduli) + bytes_again) / split_bytes_per_second(plan) -
+         m * n * more_planes(moduli) / residues_per_second - chunks * kLaunchSeconds;
+}
+
+double strassen_gain_of_block_seconds(const plan::Plan& plan, int parts) {
+  const int moduli = ozaki2_of(plan).ladder.rungs[0].num_moduli;
+  const problem::Shape& shape = plan.shape;
+  const auto k = static_cast<double>(shape.k);
+  const double of_both = static_cast<double>(shape.m + shape.n) * k * more_planes(moduli);
+  const double last = static_cast<double>(std::max(shape.m, shape.n)) * k;
+  const double whole = last * (size_bytes(shape.scalar) + moduli);
+  const double of_quadrants = (whole + last * more_planes(moduli)) / parts;
+  return strassen_gain_seconds(plan) + (of_both + whole - of_quadrants) / split_bytes_per_second(plan);
 }
 
 }  // namespace kizami::ozaki2

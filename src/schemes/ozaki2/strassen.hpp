@@ -75,4 +75,9 @@ inline constexpr int kMostStrassenPieces = 3;
 /// @range may_take_strassen(plan)
 [[nodiscard]] double strassen_gain_seconds(const plan::Plan& plan);
 
+/// The same of a block whose operands come over links, one after the other, the last one in so many parts. What is split
+/// while others come is hidden: by Strassen's products all but the last part, of whole products all of the first operand.
+/// @range may_take_strassen(plan); all of C in one chunk; parts >= 1
+[[nodiscard]] double strassen_gain_of_block_seconds(const plan::Plan& plan, int parts);
+
 }  // namespace kizami::ozaki2
