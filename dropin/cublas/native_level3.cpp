@@ -38,6 +38,12 @@ cublasOperation_t operation(char letter) {
 cublasFillMode_t fill_mode(char uplo) { return uplo == 'L' ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER; }
 cublasSideMode_t side_mode(char side) { return side == 'L' ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT; }
 
+/// A factor as cuBLAS reads it, whose complex numbers lie on boundaries of their size: those of C++ on half of it.
+template <class T>
+struct alignas(sizeof(T)) Factor {
+  T value;
+};
+
 }  // namespace
 
 template <class T>
@@ -51,47 +57,52 @@ cublasStatus_t NativeLevel3<T>::gemm(cublasHandle_t handle, char op_a, char op_b
                                      const T* a, Int lda, const T* b, Int ldb, T beta, T* c, Int ldc) {
   using Function = cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, Int, Int, Int, const T*,
                                   const T*, Int, const T*, Int, const T*, T*, Int);
+  const Factor<T> of_product{alpha};
+  const Factor<T> of_c{beta};
   return native<T>(Routine::kGemm)
-      .template as<Function>()(handle, operation(op_a), operation(op_b), m, n, k, &alpha, a, lda, b, ldb, &beta, c,
-                               ldc);
+      .template as<Function>()(handle, operation(op_a), operation(op_b), m, n, k, &of_product.value, a, lda, b, ldb,
+                               &of_c.value, c, ldc);
 }
 
 template <class T>
 cublasStatus_t NativeLevel3<T>::triangle(const Call& x, Int size, T alpha, const T* a, const T* b, T beta, T* c) {
   NativeFunction& function = native<T>(x.routine);
+  const Factor<T> of_product{alpha};
+  const Factor<T> of_c{beta};
   const Real real_alpha = real_part(alpha);
   const Real real_beta = real_part(beta);
   const auto one_operand = [&](auto* alpha_at, auto* beta_at) {
-    using Factor = decltype(alpha_at);
-    using Function = cublasStatus_t(cublasHandle_t, cublasFillMode_t, cublasOperation_t, Int, Int, Factor, const T*,
-                                    Int, Factor, T*, Int);
+    using FactorAt = decltype(alpha_at);
+    using Function = cublasStatus_t(cublasHandle_t, cublasFillMode_t, cublasOperation_t, Int, Int, FactorAt, const T*,
+                                    Int, FactorAt, T*, Int);
     return function.as<Function>()(x.handle, fill_mode(x.uplo), operation(x.op_a), size, x.k, alpha_at, a, x.lda,
                                    beta_at, c, x.ldc);
   };
   const auto two_operands = [&](auto* beta_at) {
     using Function = cublasStatus_t(cublasHandle_t, cublasFillMode_t, cublasOperation_t, Int, Int, const T*, const T*,
                                     Int, const T*, Int, decltype(beta_at), T*, Int);
-    return function.as<Function>()(x.handle, fill_mode(x.uplo), operation(x.op_a), size, x.k, &alpha, a, x.lda, b,
-                                   x.ldb, beta_at, c, x.ldc);
+    return function.as<Function>()(x.handle, fill_mode(x.uplo), operation(x.op_a), size, x.k, &of_product.value, a,
+                                   x.lda, b, x.ldb, beta_at, c, x.ldc);
   };
   if (x.routine == Routine::kHerk) return one_operand(&real_alpha, &real_beta);
-  if (x.routine == Routine::kSyrk) return one_operand(static_cast<const T*>(&alpha), static_cast<const T*>(&beta));
-  return is_hermitian(x.routine) ? two_operands(&real_beta) : two_operands(static_cast<const T*>(&beta));
+  if (x.routine == Routine::kSyrk) return one_operand(&of_product.value, &of_c.value);
+  return is_hermitian(x.routine) ? two_operands(&real_beta) : two_operands(&of_c.value);
 }
 
 template <class T>
 cublasStatus_t NativeLevel3<T>::triangular(const Call& x, Int m, Int n, T alpha, const T* a, const T* b, T* c) {
+  const Factor<T> factor{alpha};
   const cublasDiagType_t diag = x.diag == 'U' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
   if (x.routine == Routine::kTrsm) {
     using Solve = cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t,
                                  cublasDiagType_t, Int, Int, const T*, const T*, Int, T*, Int);
     return native<T>(x.routine).template as<Solve>()(x.handle, side_mode(x.side), fill_mode(x.uplo), operation(x.op_a),
-                                                     diag, m, n, &alpha, a, x.lda, c, x.ldc);
+                                                     diag, m, n, &factor.value, a, x.lda, c, x.ldc);
   }
   using Multiply = cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t,
                                   cublasDiagType_t, Int, Int, const T*, const T*, Int, const T*, Int, T*, Int);
   return native<T>(x.routine).template as<Multiply>()(x.handle, side_mode(x.side), fill_mode(x.uplo), operation(x.op_a),
-                                                      diag, m, n, &alpha, a, x.lda, b, x.ldb, c, x.ldc);
+                                                      diag, m, n, &factor.value, a, x.lda, b, x.ldb, c, x.ldc);
 }
 
 template class NativeLevel3<float>;

@@ -40,7 +40,8 @@ struct Arguments {
   int diag = CUBLAS_DIAG_NON_UNIT;
   bool has_real_diagonal = false;  ///< of gemmt
   std::int64_t m = 0, n = 0, k = 0;
-  T alpha{}, beta{};
+  alignas(sizeof(T)) T alpha{};  // as numbers of cuBLAS lie
+  alignas(sizeof(T)) T beta{};
   Matrix<T> a{}, b{}, c{};
 };
 
@@ -144,6 +145,11 @@ template <class T>
   std::size_t next = 1;
   const auto number = [&] { return call.arguments.at(next++).value; };
   const auto at = [&] { return reinterpret_cast<T*>(static_cast<std::intptr_t>(number())); };
+  const auto factor = [&] {
+    const T* const x = at();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(x) % sizeof(T), 0U) << call.name << " reads factors on such boundaries";
+    return *x;
+  };
   const auto matrix = [&] {
     T* data = at();
     return Matrix<T>{data, number()};
@@ -155,10 +161,10 @@ template <class T>
     x.m = number();
     x.n = number();
     x.k = number();
-    x.alpha = *at();
+    x.alpha = factor();
     x.a = matrix();
     x.b = matrix();
-    x.beta = *at();
+    x.beta = factor();
     x.c = matrix();
   } else if (x.routine == "symm" || x.routine == "hemm" || x.routine.starts_with("tr")) {
     x.side = static_cast<int>(number());
@@ -168,10 +174,10 @@ template <class T>
     if (is_triangular) x.diag = static_cast<int>(number());
     x.m = number();
     x.n = number();
-    x.alpha = *at();
+    x.alpha = factor();
     x.a = matrix();
     if (x.routine != "trsm") x.b = matrix();
-    if (!is_triangular) x.beta = *at();
+    if (!is_triangular) x.beta = factor();
     x.c = matrix();
   } else {
     x.uplo = static_cast<int>(number());
@@ -179,10 +185,10 @@ template <class T>
     x.n = number();
     x.m = x.n;
     x.k = number();
-    x.alpha = x.routine == "herk" ? real() : *at();
+    x.alpha = x.routine == "herk" ? real() : factor();
     x.a = matrix();
     if (!x.routine.ends_with("rk")) x.b = matrix();
-    x.beta = x.routine.starts_with("her") ? real() : *at();
+    x.beta = x.routine.starts_with("her") ? real() : factor();
     x.c = matrix();
   }
   return x;
