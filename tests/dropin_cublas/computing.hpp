@@ -3,6 +3,8 @@
 // memory.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <complex>
 #include <cstdint>
 #include <string>
