@@ -84,11 +84,12 @@ TEST(MultiPlan, BlocksTakeStrassensProductsWhoseSplitIsHidden) {
   Policy policy;
   policy.scheme = Scheme::kOzaki2;
   const Placement four{.devices = {0, 1, 2, 3}, .parts = 1};
-  const problem::Shape shape{Scalar::kF64, 16384, 16384, 16384};
+  EXPECT_EQ(taken_by(made({Scalar::kF64, 16384, 16384, 16384}, four, policy)), 4);
+  const problem::Shape shape{Scalar::kF64, 9728, 9728, 16384};
   const MultiPlan plan = made(shape, four, policy);
   expect_sound(plan);
   EXPECT_EQ(taken_by(plan), 4);
-  const auto alone = plan_on_h200(0, {Scalar::kF64, 8192, 8192, 16384}, policy);
+  const auto alone = plan_on_h200(0, {Scalar::kF64, 4864, 4864, 16384}, policy);
   ASSERT_TRUE(alone.ok());
   EXPECT_FALSE(ozaki2::ozaki2_of(*alone.value()).takes_strassen)
       << "as many blocks as the planner takes anyway say nothing";
