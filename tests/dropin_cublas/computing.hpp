@@ -148,9 +148,10 @@ template <class T>
   const auto number = [&] { return call.arguments.at(next++).value; };
   const auto at = [&] { return reinterpret_cast<T*>(static_cast<std::intptr_t>(number())); };
   const auto factor = [&] {
-    const T* const x = at();
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(x) % sizeof(T), 0U) << call.name << " reads factors on such boundaries";
-    return *x;
+    const T* const value = at();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(value) % sizeof(T), 0U)
+        << call.name << " reads factors on such boundaries";
+    return *value;
   };
   const auto matrix = [&] {
     T* data = at();
