@@ -65,6 +65,7 @@ constexpr double kMultiplied = 0.985;   // of the operations of a cycle, where n
 constexpr double kReadPerCycle = 71;    // bytes that a multiprocessor has from the L2 cache, likewise
 constexpr double kCachedBytes = 64e6;   // of a plane's lines: beyond, the cache loses some before all have read them
 constexpr double kBeyondCache = 0.69;   // of kReadPerCycle, then
+constexpr double kFewBytes = 4e6;       // likewise: so few, or few tiles, are multiplied in squares
 constexpr double kLongBytes = 300e6;    // likewise: long products meet the power limit
 constexpr double kOfLong = 1.09;        // times as many cycles
 constexpr double kPingPongStore = 400;  // cycles of a tile of 128 x 128: the other one is multiplied meanwhile
@@ -87,7 +88,6 @@ constexpr double kPermutedStore = 0.6;      // of these: no shuffles
 
 /// Windows were recorded by one form each, which tells nothing of the others: they keep to it.
 [[nodiscard]] HopperForm windows_tile_for(const ProductDesc& d) {
-  constexpr double kFewBytes = 4e6;
   if (d.n <= 128) return HopperForm::kPingPong128x128Alone;  // the second CTA of a cluster would multiply zeros
   if (line_bytes(d) < kFewBytes || d.m <= 128) return HopperForm::kPingPong128x128;
   if (line_bytes(d) < kCachedBytes || d.n <= 256) return HopperForm::kCooperative256x128;
@@ -112,6 +112,13 @@ constexpr double kPermutedStore = 0.6;      // of these: no shuffles
   return static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / model::h200::kLongProductHz;
 }
 
+/// Squares of 128 store while others of them are multiplied, as long as these are long or few: 8192 x 8192 x 256 and 512 took
+/// 11 and 6 % longer by them than by 256 x 128 (product.jsonl, b83483de), where the law has them quicker.
+[[nodiscard]] bool has_many_short_tiles(const ProductDesc& d, int num_sms) {
+  const std::int64_t tiles = ceil_div(d.m, 256) * ceil_div(d.n, 128) * d.num_products;
+  return line_bytes(d) >= kFewBytes && tiles >= 2 * std::int64_t{model::h200::sms_or_own(num_sms)};
+}
+
 }  // namespace
 
 HopperForm tile_for(const ProductDesc& d, int num_sms) {
@@ -120,6 +127,7 @@ HopperForm tile_for(const ProductDesc& d, int num_sms) {
   double least = 0;
   for (const HopperFormTraits& traits : kForms) {
     if (!form_accepts(traits, d)) continue;
+    if (traits.schedule == HopperSchedule::kPingPong && d.m > 128 && has_many_short_tiles(d, num_sms)) continue;
     const double seconds = seconds_of_rounds(d, traits, num_sms);
     if (best != nullptr && seconds >= least) continue;
     best = &traits;

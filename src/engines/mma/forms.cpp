@@ -72,6 +72,12 @@ MmaForm mma_form_for(const ProductDesc& d, const base::DeviceLimits& device) {
   double least = 0;
   for (const MmaFormTraits& traits : kMmaForms) {
     if (traits.blocks_per_sm * traits.shared_bytes() > device.shared_bytes) continue;
+    // Of many tiles, squares pay for short lines alone: 8192 x 8192 x 1024 took 8 % longer by them than by 256 x 128, where the
+    // law has them quicker (product.jsonl, b83483de).
+    constexpr std::int64_t kShortK = 512;
+    if (traits.form == MmaForm::k128x128 && best != nullptr && d.k > kShortK && d.m > 128 &&
+        tiles_of(d, traits_of(MmaForm::k256x128)) >= 2 * std::int64_t{device.num_sms})
+      continue;
     const double seconds = predicted_seconds(d, traits, device);
     if (best != nullptr && seconds >= least) continue;
     best = &traits;
