@@ -65,19 +65,23 @@ constexpr double kStoreCycles = 2700;  // of a tile of 256 x 128; of two blocks 
   return first_stage + (traits.blocks_per_sm == 1 ? kStoreCycles : 0.0);
 }
 
+/// Of these the law has others quicker, which took 5 and 8 % longer at 8192 x 8192 x 1024 (product.jsonl, b83483de).
+[[nodiscard]] bool has_many_long_tiles(const ProductDesc& d, const base::DeviceLimits& device) {
+  constexpr std::int64_t kShortK = 512;
+  constexpr std::int64_t kFewBytes = 4'000'000;  // of a plane of both operands
+  return d.num_windows == 0 && d.k > kShortK && (d.m + d.n) * d.k >= kFewBytes && d.m > 128 &&
+         tiles_of(d, traits_of(MmaForm::k256x128)) >= 2 * std::int64_t{device.num_sms};
+}
+
 }  // namespace
 
 MmaForm mma_form_for(const ProductDesc& d, const base::DeviceLimits& device) {
+  const MmaFormTraits& longest = traits_of(MmaForm::k256x128Long);
+  if (device.shared_bytes >= longest.shared_bytes() && has_many_long_tiles(d, device)) return longest.form;
   const MmaFormTraits* best = nullptr;
   double least = 0;
   for (const MmaFormTraits& traits : kMmaForms) {
     if (traits.blocks_per_sm * traits.shared_bytes() > device.shared_bytes) continue;
-    // Of many tiles, squares pay for short lines alone: 8192 x 8192 x 1024 took 8 % longer by them than by 256 x 128, where the
-    // law has them quicker (product.jsonl, b83483de).
-    constexpr std::int64_t kShortK = 512;
-    if (traits.form == MmaForm::k128x128 && best != nullptr && d.k > kShortK && d.m > 128 &&
-        tiles_of(d, traits_of(MmaForm::k256x128)) >= 2 * std::int64_t{device.num_sms})
-      continue;
     const double seconds = predicted_seconds(d, traits, device);
     if (best != nullptr && seconds >= least) continue;
     best = &traits;
