@@ -67,13 +67,16 @@ double named_seconds(const Plan& plan) {
 
 /// Data over all exponents on one thread: how long FP64 arithmetic takes, beside accuracy correct and beside what plans
 /// name.
+/// @param usual_correct  seconds of accuracy correct on the processor that plans name times of: others, and those with a
+///        busy neighbour, may take as much longer as accuracy correct does
 template <class T>
-void expect_fp64_times(double limit) {
+void expect_fp64_times(double limit, double usual_correct) {
   constexpr std::int64_t kN = 192;
   constexpr std::size_t kTerms = sizeof(T) / sizeof(double);
   constexpr double kOff = 4;  // 1.0 to 1.5 on an EPYC; it was off by 117 to 344 times
   const std::vector<double> a = of_all_exponents(kTerms * kN * kN, 1), b = of_all_exponents(kTerms * kN * kN, 2);
   std::vector<T> c(kN * kN);
+  double correct = 0;
   const auto seconds = [&](Accuracy accuracy, bool is_arithmetic) {
     Policy policy;
     policy.accuracy = accuracy;
@@ -89,11 +92,11 @@ void expect_fp64_times(double limit) {
     if (!is_arithmetic) return measured;
     const Result<Plan> plan = make_plan(kScalarOf<T>, kN, kN, kN, policy);
     const double named = plan.ok() ? named_seconds(plan.value()) : -1.0;
-    EXPECT_LT(measured, kOff * named) << to_string(kScalarOf<T>);
+    EXPECT_LT(measured, kOff * named * std::max(1.0, correct / usual_correct)) << to_string(kScalarOf<T>);
     EXPECT_GT(measured, named / kOff) << to_string(kScalarOf<T>);
     return measured;
   };
-  const double correct = seconds(Accuracy::correct(), false);
+  correct = seconds(Accuracy::correct(), false);
   EXPECT_LT(seconds(Accuracy::native(), true), limit * correct);
   EXPECT_LT(seconds(Accuracy::at_bits(52), true), 2 * limit * correct);
 }
@@ -109,8 +112,8 @@ TEST(ProcessorTime, Fp64ArithmeticBesideCorrectAndItsPrediction) {
   if (!kIsOptimized) GTEST_SKIP() << "times of this build mean nothing";
   // At this size 0.22 and 0.13, compensated 0.29 and 0.20 times; at order 1000 correct is the quicker one
   // (docs/perf/cpu_int8.md).
-  expect_fp64_times<double>(0.5);
-  expect_fp64_times<std::complex<double>>(0.5);
+  expect_fp64_times<double>(0.5, 0.038);
+  expect_fp64_times<std::complex<double>>(0.5, 0.24);
 }
 
 // 27 times the prediction, and complex ones still 9 times when others were mended.
