@@ -11,10 +11,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
 foreach(language C CXX)
-  set(CMAKE_${language}_FLAGS_RELWITHDEBINFO -O3)
-  if(KIZAMI_LINE_NUMBERS)
-    string(APPEND CMAKE_${language}_FLAGS_RELWITHDEBINFO " -g1")
-  endif()
+  set(CMAKE_${language}_FLAGS_RELWITHDEBINFO "-O3 -g1")
 endforeach()
 
 # Bit identity: a*b + c is rounded twice unless the source says fma. Never -ffast-math, never -march=native (engines choose

@@ -1,6 +1,5 @@
 # Everything a user may choose, in one place.
 option(KIZAMI_WERROR "Turn warnings into errors (CI does)" OFF)
-option(KIZAMI_LINE_NUMBERS "For debuggers and backtraces (CI goes without: a fourteenth of what its compiler takes)" ON)
 option(KIZAMI_TESTS "Build the tests" ON)
 set(KIZAMI_CUDA AUTO CACHE STRING "Compile the CUDA parts: AUTO (when nvcc >= 12.0 is found), ON (or stop), OFF")
 set_property(CACHE KIZAMI_CUDA PROPERTY STRINGS AUTO ON OFF)
