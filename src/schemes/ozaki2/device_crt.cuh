@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The CRT kernels: the integers of four neighbouring elements of a column at a time, in FP64 pieces
-// (device_crt_pieces.cuh), then the epilogue. Of large C a second kernel takes the counts that are many pieces, whose sums
-// it has from tensor cores (device_crt_bytes.cuh), and a third those that do not fit in pieces (device_crt_by_limbs.cuh).
+// (device_crt_pieces.cuh), then the epilogue. Of large C a second kernel takes the counts that are many pieces, or all of
+// complex numbers, whose sums it has from tensor cores (device_crt_bytes.cuh), and a third those that do not fit in pieces
+// (device_crt_by_limbs.cuh).
 #pragma once
 
 #include <algorithm>
@@ -80,7 +81,8 @@ CrtKernels crt_kernels(const DeviceReconstruction<T>& task) {
   if (task.by_limbs) return {.has_limbs = true};
   const int least = task.ladder.rungs[0].num_moduli;
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
-  const int most_of_numbers = most_piece_moduli(kIsComplex<T>, kernels::kLeastBytePieces<T> - 1);
+  constexpr int kNumberPieces = kernels::kLeastBytePieces<T> - 1;  // at most; of one none
+  const int most_of_numbers = kNumberPieces < 2 ? 0 : most_piece_moduli(kIsComplex<T>, kNumberPieces);
   constexpr std::int64_t kMostRows = std::int64_t{1} << 30;  // numbers of rows and of runs are of 32 bits
   const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{kWarpRows}) * task.c.cols;
   CrtKernels kernels;

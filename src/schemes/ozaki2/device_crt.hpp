@@ -101,9 +101,9 @@ struct DeviceReconstruction {
   MatrixView<T> c;
   problem::Part part = {};             ///< of c, which is all of C unless this is all of it
   const std::int32_t* done = nullptr;  ///< device memory; not 0 there: others reconstruct. Null: nobody does
-  /// Elements of c from which on tensor cores make the sums of many pieces, in a kernel of their own: worth a launch
-  /// from here on.
-  std::int64_t least_for_bytes = std::int64_t{1} << 22;
+  /// Elements of c from which on tensor cores make the sums, of real numbers those of many pieces, in a kernel of their
+  /// own beside the other: worth a launch from here on.
+  std::int64_t least_for_bytes = std::int64_t{1} << (kIsComplex<T> ? 16 : 22);
   /// All counts in limbs of integers: by reconstruct_by_limbs(). Where FP64 instructions are rare, crt_takes_limbs().
   bool by_limbs = false;
 };
@@ -111,7 +111,7 @@ struct DeviceReconstruction {
 /// Which kernels reconstruct a block of C, each the rungs that are its own.
 struct CrtKernels {
   bool has_numbers = false;  ///< reconstruct_by_numbers(): rungs of pieces
-  bool has_bytes = false;    ///< reconstruct_by_bytes(): of large C, rungs of many pieces
+  bool has_bytes = false;    ///< reconstruct_by_bytes(): of large C, rungs of pieces, or real ones of many
   bool has_limbs = false;    ///< reconstruct_by_limbs(): rungs that are no pieces, or all
 };
 template <class T>

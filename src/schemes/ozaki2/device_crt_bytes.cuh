@@ -9,7 +9,8 @@
 // four planes a word, what the tensor cores want of these elements. They give it piece t of those, four elements at a
 // time; through shared memory it comes to have all pieces of element t of the four. Pieces have five digits and places
 // for six: the sixth places of the four are those of the four digits of a fifth piece, of which lane t so has digit t
-// (fifth_piece_digits()).
+// (fifth_piece_digits()). Complex numbers take a product for each part, or in two pieces one for both, whose four pieces
+// are two of each part.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,10 @@ inline constexpr int kDigitPairs = kPieceDigits / 2;  ///< a lane has two column
 template <class T, int kPieces, int kFifthDigits = 4>
 struct BytesShape {
   static constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  static constexpr int kLoads = kParts;  ///< of a column: so many parts of its rows are read one after another
+  static constexpr int kPartsAtOnce = kPieces == 2 ? kParts : 1;  ///< whose pieces are one product's
+  static constexpr int kTurns = kParts / kPartsAtOnce;            ///< products of the same residues
+  static constexpr int kPiecesAtOnce = kPartsAtOnce * kPieces;
+  static constexpr int kLoads = kTurns;  ///< of a column: so many parts of its rows are read one after another
   static constexpr int kQuads =
       4 / kLoads;  ///< words of four neighbouring residues that a lane reads of a plane at once
   /// of 4 planes: a lane's
@@ -64,7 +68,7 @@ struct BytesShared {
   /// Written in turns, so that one may be read while the other is written.
   alignas(128) unsigned char pieces[kBytesWarps][2][kPieces == 5 ? kPieceBytes : kFourPieceBytes];
   alignas(128) double numbers[kBytesWarps][Shape::kParts][kWarpRows];
-  LaneDigits<Shape::kProducts> digits[Shape::kParts][Shape::kTiles][32];
+  LaneDigits<Shape::kProducts> digits[Shape::kTurns][Shape::kTiles][32];
   double constants[Shape::kParts][Shape::Constants::kSize];
 };
 
@@ -210,7 +214,7 @@ class FromBytes {
   static constexpr int kAtOnce = kPieces == 5 ? 2 : kQuads;    ///< elements of a lane whose sums are finished together
   /// Word from which on a lane has all bytes that it needs, so that the next ones may be on their way: early, where
   /// registers allow it.
-  static constexpr int kLastOfWords = kIsComplex<T> ? 1 : kPieces == 5 ? 1 : 0;
+  static constexpr int kLastOfWords = Shape::kTurns == 2 || kPieces == 5 ? 1 : 0;
   using Words = std::uint32_t[kWords][kQuads];
   using Bytes = std::uint32_t[2 * Shape::kProducts][4];  ///< of four elements, in words of four planes
 
@@ -299,11 +303,12 @@ class FromBytes {
       const int part = at / Constants::kSize;
       shared_.constants[part][at % Constants::kSize] = Constants::value(tables_[part].pieces, at % Constants::kSize);
     }
-    for (int at = thread; at < Shape::kParts * Shape::kTiles * 32; at += device::kThreads) {
+    for (int at = thread; at < Shape::kTurns * Shape::kTiles * 32; at += device::kThreads) {
       const int of_lane = at % 32;
       const int tile = at / 32 % Shape::kTiles;
-      const int part = at / 32 / Shape::kTiles;
-      int piece = of_lane / 4 / 2;
+      const int turn = at / 32 / Shape::kTiles;
+      const int part = turn + of_lane / 4 / 2 / kPieces % Shape::kPartsAtOnce;
+      int piece = of_lane / 4 / 2 - (Shape::kPartsAtOnce - 1) * part * kPieces;
       int digit = 2 * tile + of_lane / 4 % 2;
       if (kPieces == 5 && digit == 5) {
         digit = piece;
@@ -316,7 +321,7 @@ class FromBytes {
         digit = 4;
       }
       const std::uint32_t* const of_groups = tables_[part].pieces.digits[is_there ? piece : 0][digit];
-      Digits& digits = shared_.digits[part][tile][of_lane];
+      Digits& digits = shared_.digits[turn][tile][of_lane];
 #pragma unroll
       for (int group = 0; group < 2 * Shape::kProducts; ++group)
         digits.words[group] = is_there && group < Shape::kGroups ? of_groups[4 * group + of_lane % 4] : 0;
@@ -326,8 +331,9 @@ class FromBytes {
 
   /// Rows beyond the last are others that are there, planes beyond the last zero.
   __device__ __forceinline__ void load(const Run& run, int of_column, Words& words) const {
-    constexpr int kAlways = num::num_planes(kIsComplex<T> ? num::Ring::kComplex : num::Ring::kReal,
-                                            most_piece_moduli(kIsComplex<T>, kPieces - 1) + 1);
+    constexpr int kAlways =
+        num::num_planes(kIsComplex<T> ? num::Ring::kComplex : num::Ring::kReal,
+                        kPieces == 2 ? num::kMinModuli : most_piece_moduli(kIsComplex<T>, kPieces - 1) + 1);
     const int t = lane() % 4;
     const int row = min(run.rows * kWarpRows + of_column * kLoadRows + kLaneRows * (lane() / 4), last_row_);
     const std::int8_t* at =
@@ -353,40 +359,48 @@ class FromBytes {
     const int t = lane() % 4;
     Bytes bytes[kQuads];
 #pragma unroll
-    for (int part = 0; part < Shape::kParts; ++part) {
-      const auto numbers = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.numbers[warp()][part]));
-      const double* const constants = shared_.constants[part];
-      const std::int32_t bias = __double2hiint(constants[Constants::kMagic + min(t, kPieces - 1)]);
-      double sum[kAtOnce][kPieces];
+    for (int turn = 0; turn < Shape::kTurns; ++turn) {
+      // Lane t makes piece t of those of the parts.
+      const int of_pieces = min(t, Shape::kPiecesAtOnce - 1);
+      const std::int32_t bias =
+          __double2hiint(shared_.constants[turn + of_pieces / kPieces][Constants::kMagic + of_pieces % kPieces]);
+      double sum[Shape::kPartsAtOnce][kAtOnce][kPieces];
 #pragma unroll
       for (int v = 0; v < kQuads; ++v) {
-        if (part == 0 && v <= kLastOfWords) {
+        if (turn == 0 && v <= kLastOfWords) {
 #pragma unroll
           for (int of = v; of < (v < kLastOfWords ? v + 1 : kQuads); ++of) transpose(words, of, bytes[of]);
         }
-        if (part == Shape::kParts - 1 && v == kLastOfWords) load_next();
-        sum_digits(bytes[v], part, bias, v % 2);
+        if (turn == Shape::kTurns - 1 && v == kLastOfWords) load_next();
+        sum_digits(bytes[v], turn, bias, v % 2);
         __syncwarp();
-        read_sums(constants, v % 2, sum[v % kAtOnce]);
-        if ((v + 1) % kAtOnce != 0) continue;
-        double finished[kAtOnce];
-        finish_sums<kPieces, 0>(sum, constants, tables_[part].pieces, finished);
 #pragma unroll
-        for (int e = 0; e < kAtOnce; ++e) {
-          const int element = of_column * kLoadRows + kLaneRows * g + 4 * (v + 1 - kAtOnce + e) + t;
-          store_one(numbers + place_of_number(element / 2) + static_cast<std::uint32_t>(t % 2 * 8), finished[e]);
+        for (int p = 0; p < Shape::kPartsAtOnce; ++p)
+          read_sums(shared_.constants[turn + p], p * kPieces, v % 2, sum[p][v % kAtOnce]);
+        if ((v + 1) % kAtOnce != 0) continue;
+#pragma unroll
+        for (int p = 0; p < Shape::kPartsAtOnce; ++p) {
+          const int part = turn + p;
+          const auto numbers = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.numbers[warp()][part]));
+          double finished[kAtOnce];
+          finish_sums<kPieces, 0>(sum[p], shared_.constants[part], tables_[part].pieces, finished);
+#pragma unroll
+          for (int e = 0; e < kAtOnce; ++e) {
+            const int element = of_column * kLoadRows + kLaneRows * g + 4 * (v + 1 - kAtOnce + e) + t;
+            store_one(numbers + place_of_number(element / 2) + static_cast<std::uint32_t>(t % 2 * 8), finished[e]);
+          }
         }
       }
     }
   }
 
   /// The sums of four elements' digits, as pieces in shared memory.
-  __device__ __forceinline__ void sum_digits(const Bytes& bytes, int part, std::int32_t bias, int turn) {
+  __device__ __forceinline__ void sum_digits(const Bytes& bytes, int turn, std::int32_t bias, int half) {
     const int g = lane() / 4;
     const int t = lane() % 4;
-    const auto exchanged = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.pieces[warp()][turn]));
+    const auto exchanged = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.pieces[warp()][half]));
     Digits digits[Shape::kTiles];
-    read_digits(shared_.digits[part], digits);
+    read_digits(shared_.digits[turn], digits);
 #pragma unroll
     for (int pair = 0; pair < 2; ++pair) {
       std::int32_t sums[Shape::kTiles][4] = {};
@@ -412,15 +426,16 @@ class FromBytes {
     }
   }
 
-  /// All pieces of element t of the four.
-  __device__ __forceinline__ void read_sums(const double* constants, int turn, double (&sum)[kPieces]) const {
+  /// All pieces of element t of the four, of the part whose first one is number `first`.
+  __device__ __forceinline__ void read_sums(const double* constants, int first, int half,
+                                            double (&sum)[kPieces]) const {
     const int g = lane() / 4;
     const int t = lane() % 4;
-    const auto exchanged = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.pieces[warp()][turn]));
+    const auto exchanged = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.pieces[warp()][half]));
 #pragma unroll
     for (int piece = 0; piece < std::min(kPieces, 4); ++piece) {
       const double number =
-          load_one(exchanged + place_of_piece(piece, g, t / 2) + static_cast<std::uint32_t>(t % 2 * 8));
+          load_one(exchanged + place_of_piece(first + piece, g, t / 2) + static_cast<std::uint32_t>(t % 2 * 8));
       sum[piece] = number - constants[Constants::kMagic + piece];
     }
     if constexpr (kPieces == 5) {
@@ -491,7 +506,7 @@ class FromBytes {
 inline constexpr int kBytesBlocksPerSm = 2;
 /// Pieces from which on it is quicker than FP64 numbers, a plane after another.
 template <class T>
-inline constexpr int kLeastBytePieces = kIsComplex<T> ? 3 : 4;
+inline constexpr int kLeastBytePieces = kIsComplex<T> ? 2 : 4;
 static_assert(kDevicePieces == 5);
 
 template <class T, bool kIsPart>
@@ -508,7 +523,11 @@ __device__ __forceinline__ void reconstruct_block_from_bytes(const DeviceReconst
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
   const int pieces = tables->pieces.count;
   if (pieces < kLeastBytePieces<T>) return;
-  if (pieces == 3) {
+  if (pieces == 2) {
+    if constexpr (kLeastBytePieces<T> <= 2) {
+      FromBytes<T, kIsPart, 2>(task, tables, *reinterpret_cast<BytesShared<T, 2>*>(shared)).run();
+    }
+  } else if (pieces == 3) {
     if constexpr (kLeastBytePieces<T> <= 3) {
       FromBytes<T, kIsPart, 3>(task, tables, *reinterpret_cast<BytesShared<T, 3>*>(shared)).run();
     }
@@ -529,7 +548,8 @@ __global__ void __launch_bounds__(device::kThreads, kBytesBlocksPerSm)
     reconstruct_from_bytes(const __grid_constant__ DeviceReconstruction<T> task, bool scales_only, bool is_beside) {
   if (!base::code_has_crt_by_fp64()) return __trap();
   constexpr std::size_t kMostBytes = std::max(
-      {sizeof(BytesShared<T, 3>), sizeof(BytesShared<T, 4>), sizeof(BytesShared<T, 5>), sizeof(BytesShared<T, 5, 5>)});
+      {sizeof(BytesShared<T, 2>), sizeof(BytesShared<T, 3>), sizeof(BytesShared<T, 4>), sizeof(BytesShared<T, 5>),
+       sizeof(BytesShared<T, 5, 5>)});
   __shared__ __align__(128) unsigned char shared[kMostBytes];
   if (is_beside) {
     base::run_beside_previous();

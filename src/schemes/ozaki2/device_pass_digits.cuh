@@ -80,7 +80,7 @@ __device__ __forceinline__ void convert_blocks(unsigned char* piece, unsigned ch
 }
 /// Of elements that take one product each; as many as registers allow.
 template <class T>
-inline constexpr int kBlocksAtOnce = sizeof(T) == 16 ? 1 : 2;
+inline constexpr int kBlocksAtOnce = kIsComplex<T> ? 1 : 2;
 
 /// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
 /// @param is_live false: zeros

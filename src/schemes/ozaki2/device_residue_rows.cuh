@@ -172,6 +172,10 @@ struct Integer {
     word[kWords - 1] ^= 0x80000000u;
   }
 
+  /// Of x itself: a sum with 1.5 2^52 has it in its low bits. @range |x| < 2^31
+  __device__ explicit Integer(double x) requires(kWords == 1) {
+    word[0] = static_cast<std::uint32_t>(__double2loint(__dadd_rn(x, 0x1.8p52))) ^ 0x80000000u;
+  }
   /// Of x itself. @range |x| < 2^62
   __device__ explicit Integer(double x) requires(kWords == 2) {
     const auto whole = static_cast<std::uint64_t>(__double2ll_rn(x));

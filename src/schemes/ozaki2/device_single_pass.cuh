@@ -300,8 +300,12 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 
   const unsigned num_blocks = pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b));
   if (takes_whole_lines) return kernels::launch_pass<T, 2, W>(pass, num_blocks, queue);
-  return fits_two_words(rung) ? kernels::launch_pass<T, 2, P>(pass, num_blocks, queue)
-                              : kernels::launch_pass<T, 3, P>(pass, num_blocks, queue);
+  const int words = pass_words_of(kScalarOf<T>, rung);
+  if constexpr (kernels::kKeepsFragments<T, 1>) {
+    if (words == 1) return kernels::launch_pass<T, 1, P>(pass, num_blocks, queue);
+  }
+  return words == 2 ? kernels::launch_pass<T, 2, P>(pass, num_blocks, queue)
+                    : kernels::launch_pass<T, 3, P>(pass, num_blocks, queue);
 }
 
 }  // namespace kizami::ozaki2

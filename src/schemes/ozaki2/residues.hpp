@@ -31,10 +31,17 @@ inline constexpr int kMostWords = 6;  ///< 191 bits and a sign: more than kMaxIn
   return fits_two_words(rung) ? 2 : integer_bits(rung) <= 95 ? 3 : kMostWords;
 }
 
-/// Whether the split in one pass over both operands keeps integers of so many words in shared memory: two of each term
-/// of FP64 numbers in the place of the number, and half as many bytes beside them.
+/// Words of the integers that the split in one pass over both operands makes: of complex FP32 numbers one where it
+/// holds them, in the place of the number. @range one_pass_takes() takes the rung
+[[nodiscard]] KIZAMI_HOST_DEVICE inline int pass_words_of(Scalar scalar, const num::Rung& rung) {
+  return scalar == Scalar::kC64 && integer_bits(rung) <= 32 ? 1 : words_of(rung);
+}
+
+/// Whether that split keeps integers of so many words in shared memory: two of each term of FP64 numbers, or one of FP32
+/// numbers, in the place of the number, and half as many bytes as FP64 numbers have beside them.
 [[nodiscard]] constexpr bool keeps_fragments(Scalar scalar, int words) {
-  return words <= 3 && (scalar == Scalar::kF64 || scalar == Scalar::kC128);
+  const bool is_fp64 = scalar == Scalar::kF64 || scalar == Scalar::kC128;
+  return is_fp64 ? words == 2 || words == 3 : scalar == Scalar::kC64 && words == 1;
 }
 
 /// Whether they take a block of that split more shared memory than every card has, but at most kRoomForMore.
