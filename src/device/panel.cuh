@@ -199,4 +199,34 @@ __device__ void read_pair(const unsigned char* piece, int h, Element<T> (&elemen
   for (int e = 0; e < 2; ++e) elements[e] = load_element(x + e);
 }
 
+/// Two of 64 elements from element h on, each lane others, for who wants each of them once: neighbours, or of 16 bytes those
+/// of places lane and lane + 32, for lanes whose loads are 32 bytes apart meet the same banks.
+template <class T>
+__device__ void read_two(const unsigned char* piece, int h, Element<T> (&elements)[2]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if constexpr (sizeof(T) == 16) {
+    const T* const from = reinterpret_cast<const T*>(piece) + h + lane;
+    elements[0] = load_element(from);
+    elements[1] = load_element(from + 32);
+  } else {
+    read_pair(piece, h + 2 * lane, elements);
+  }
+}
+
+/// read_pair() of elements of 16 bytes by all lanes, of which every other four load the second one first: so lanes that load
+/// together meet different banks.
+template <class T>
+__device__ void read_pair_in_turn(const unsigned char* piece, int h, Element<T> (&elements)[2]) {
+  static_assert(sizeof(T) == 16);
+  const bool is_turned = threadIdx.x / 4 % 2 != 0;
+  const T* const pair = reinterpret_cast<const T*>(piece) + h;
+  const Element<T> first = load_element(pair + (is_turned ? 1 : 0));
+  const Element<T> second = load_element(pair + (is_turned ? 0 : 1));
+#pragma unroll
+  for (int t = 0; t < Element<T>::kTerms; ++t) {
+    elements[0].term[t] = is_turned ? second.term[t] : first.term[t];
+    elements[1].term[t] = is_turned ? first.term[t] : second.term[t];
+  }
+}
+
 }  // namespace kizami::device

@@ -547,9 +547,9 @@ template <class T, bool kIsPart>
 __global__ void __launch_bounds__(device::kThreads, kBytesBlocksPerSm)
     reconstruct_from_bytes(const __grid_constant__ DeviceReconstruction<T> task, bool scales_only, bool is_beside) {
   if (!base::code_has_crt_by_fp64()) return __trap();
-  constexpr std::size_t kMostBytes = std::max(
-      {sizeof(BytesShared<T, 2>), sizeof(BytesShared<T, 3>), sizeof(BytesShared<T, 4>), sizeof(BytesShared<T, 5>),
-       sizeof(BytesShared<T, 5, 5>)});
+  constexpr std::size_t kMostBytes =
+      std::max({sizeof(BytesShared<T, 2>), sizeof(BytesShared<T, 3>), sizeof(BytesShared<T, 4>),
+                sizeof(BytesShared<T, 5>), sizeof(BytesShared<T, 5, 5>)});
   __shared__ __align__(128) unsigned char shared[kMostBytes];
   if (is_beside) {
     base::run_beside_previous();

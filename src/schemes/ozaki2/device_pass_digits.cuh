@@ -43,25 +43,33 @@ template <class T, class ForPairs>
 
 /// Blocks of a line's piece in shared memory, `step` apart, become their fragments, each lane's next to those of its neighbours;
 /// kBlocks at a time, so that a lane waits less often for what it loads and converts. Every other four of lanes take the halves
-/// of a block in the opposite order, so that lanes that load together meet different banks.
+/// of a block, or of elements of 16 bytes the two of a pair, in the opposite order, so that lanes that load together meet
+/// different banks.
 /// @param make(h, elements)  of elements of the block that begins at h
 template <class T, int kWords, int kBlocks, class Make>
 __device__ __forceinline__ void convert_blocks(unsigned char* piece, unsigned char* rest, int begin, int end, int step,
                                                const Make& make) {
   using F = Fragment<T, kWords>;
   static_assert(F::kInPlace * F::kProductBytes == 64 * static_cast<int>(sizeof(T)));
-  const int swap = static_cast<int>(threadIdx.x) / 4 % 2;
+  const int swap = sizeof(T) == 16 ? 0 : static_cast<int>(threadIdx.x) / 4 % 2;
 #pragma unroll 1
   for (int first = begin; first < end; first += kBlocks * step) {
     // The last one twice if one is left over.
     const auto block = [&](int b) { return first + b * step < end ? first + b * step : first; };
     F fragments[kBlocks][2];
     device::Element<T> elements[kBlocks][2][2];
+    const auto read = [](const unsigned char* from, int h, device::Element<T>(&pair)[2]) {
+      if constexpr (sizeof(T) == 16) {
+        device::read_pair_in_turn(from, h, pair);
+      } else {
+        device::read_pair(from, h, pair);
+      }
+    };
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        device::read_pair<T>(piece + block(b) * static_cast<int>(sizeof(T)), pair_of_lane(i ^ swap), elements[b][i]);
+        read(piece + block(b) * static_cast<int>(sizeof(T)), pair_of_lane(i ^ swap), elements[b][i]);
     }
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {

@@ -118,9 +118,9 @@ __device__ __forceinline__ void pass_over_lines(const Pass<T>& pass) {
   unsigned char* const piece = panel + warp / P::kWarpsPerLine * P::pitch(length);
   const auto for_pairs = [&](const auto& visit) {
 #pragma unroll 4
-    for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
+    for (int h = 64 * part; h < length; h += 64 * P::kWarpsPerLine) {
       device::Element<T> elements[2];
-      device::read_pair(piece, h, elements);
+      device::read_two(piece, h, elements);
       visit(elements);
     }
   };
