@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/int_math.hpp"
 #include "kizami/types.hpp"
@@ -13,6 +14,19 @@
 namespace kizami::device {
 
 inline constexpr int kThreads = 256;
+
+/// One element: in one store where its address allows it, which std::complex does not promise.
+template <class T>
+__device__ void store_element(T* out, const T& value) {
+  if constexpr (kIsComplex<T>) {
+    using Pair = std::conditional_t<sizeof(T) == 16, double2, float2>;
+    if (reinterpret_cast<std::uintptr_t>(out) % sizeof(T) == 0) {
+      *reinterpret_cast<Pair*>(out) = Pair{value.real(), value.imag()};
+      return;
+    }
+  }
+  *out = value;
+}
 
 /// Stores four neighbouring elements; those not wanted keep what they are.
 template <class T>
@@ -31,7 +45,18 @@ __device__ void store(const MatrixView<T>& c, std::int64_t i, std::int64_t j, co
   }
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
-    if ((wanted >> e & 1) != 0) out[e * c.row_stride] = value[e];
+    if ((wanted >> e & 1) != 0) store_element(out + e * c.row_stride, value[e]);
+  }
+}
+
+/// Four elements of a column, kApart rows apart, where the threads between have the others: their stores are neighbours.
+template <int kApart, class T>
+__device__ void store_apart(const MatrixView<T>& c, std::int64_t i, std::int64_t j, const T (&value)[4],
+                            unsigned wanted) {
+  T* const out = c.data + i * c.row_stride + j * c.col_stride;
+#pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    if ((wanted >> e & 1) != 0) store_element(out + e * kApart * c.row_stride, value[e]);
   }
 }
 

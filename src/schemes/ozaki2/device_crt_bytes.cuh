@@ -5,7 +5,7 @@
 // piece in 51: with the bits of 1.5 2^(52 + grid) added it is an FP64 number once that is subtracted. What follows is
 // finish_sums(), and the bits are those of add_planes().
 //
-// A warp takes 128 rows of a column. Lane 4g + t reads neighbouring residues of planes t, t + 4, ..., and has then,
+// A warp takes 128 rows of a column; of what it writes each lane has every 32nd row. Lane 4g + t reads neighbouring residues of planes t, t + 4, ..., and has then,
 // four planes a word, what the tensor cores want of these elements. They give it piece t of those, four elements at a
 // time; through shared memory it comes to have all pieces of element t of the four. Pieces have five digits and places
 // for six: the sixth places of the four are those of the four digits of a fifth piece, of which lane t so has digit t
@@ -31,6 +31,7 @@ namespace kizami::ozaki2::kernels {
 
 inline constexpr int kBytesWarps = device::kThreads / 32;
 inline constexpr int kDigitPairs = kPieceDigits / 2;  ///< a lane has two columns of a product
+inline constexpr int kRowsApart = kWarpRows / 4;      ///< of the four that a lane writes
 
 /// kFifthDigits: of the fifth piece; one more than four has columns of its own.
 template <class T, int kPieces, int kFifthDigits = 4>
@@ -151,11 +152,6 @@ __device__ __forceinline__ void store_one(std::uint32_t at, double x) {
 __device__ __forceinline__ void store_two(std::uint32_t at, double x, double y) {
   asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(at), "d"(x), "d"(y) : "memory");
 }
-[[nodiscard]] __device__ __forceinline__ double2 load_two(std::uint32_t at) {
-  double2 two;
-  asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(two.x), "=d"(two.y) : "r"(at) : "memory");
-  return two;
-}
 
 /// The FP64 number whose bits are sum_d s_d 256^d + 2^32 bias.
 [[nodiscard]] __device__ __forceinline__ double number_of_digits(std::int32_t s0, std::int32_t s1, std::int32_t s2,
@@ -237,7 +233,7 @@ class FromBytes {
     if (first >= runs.count()) return;
     Run at = runs[first];
     unsigned claimed = claim(runs.count());  // asked for a run ahead
-    NumberEpilogue<T, kIsPart> epilogue(task_, first_row(at));
+    NumberEpilogue<T, kIsPart, kRowsApart> epilogue(task_, first_row(at));
     Words words;
     load(at, 0, words);
     for (;;) {
@@ -258,7 +254,7 @@ class FromBytes {
           if (of_column + 1 < Shape::kLoads) return load(at, of_column + 1, words);
           // Begun before the last elements are rebuilt: they are not worth a wait.
           col_scale = task_.col_scale[j];
-          if (epilogue.epilogue.has_repairs && epilogue.i < task_.c.rows) repairs = *repair_word(task_, epilogue.i, j);
+          if (epilogue.epilogue.has_repairs) repairs = repair_word_of_lane(at);
           if (!has_next) return;
           load(next, 0, words);
           if (is_claimed) claimed = claim(runs.count());  // on its way with them: before them they would wait for it
@@ -268,8 +264,8 @@ class FromBytes {
       double x[Shape::kParts][4];
       read_numbers(x);
       epilogue.judge_scales();
-      epilogue.write(task_, j, col_scale, x,
-                     [&] { return repairs >> static_cast<int>((task_.first_row + epilogue.i) % 32); });
+      const unsigned repaired = epilogue.epilogue.has_repairs ? repaired_of_lane(at, repairs) : 0;
+      epilogue.write(task_, j, col_scale, x, [&] { return repaired; });
       if (!has_next) break;
       if (is_claimed) epilogue.take_rows(task_, first_row(next));
       at = next;
@@ -286,9 +282,23 @@ class FromBytes {
   }
   [[nodiscard]] __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
   [[nodiscard]] __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
-  /// Of the four that this lane writes.
+  /// Of the four that this lane writes, kRowsApart apart.
   [[nodiscard]] __device__ static std::int64_t first_row(const Run& run) {
-    return std::int64_t{run.rows} * kWarpRows + 4 * lane();
+    return std::int64_t{run.rows} * kWarpRows + lane();
+  }
+
+  /// The words of the repaired elements' bits of a run's rows, one in a lane, and again from the eighth on.
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t repair_word_of_lane(const Run& run) const {
+    const std::int64_t word = (task_.first_row + std::int64_t{run.rows} * kWarpRows) / 32 + lane() % 8;
+    return word < task_.bits_stride ? task_.repair_bits[(task_.first_col + run.column) * task_.bits_stride + word] : 0;
+  }
+  /// One bit for each of this lane's rows that someone else answers. By whole warps.
+  [[nodiscard]] __device__ __forceinline__ unsigned repaired_of_lane(const Run& run, std::uint32_t words) const {
+    const int bit = static_cast<int>((task_.first_row + std::int64_t{run.rows} * kWarpRows) % 32) + lane();
+    unsigned repaired = 0;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) repaired |= (__shfl_sync(~0u, words, bit / 32 + e) >> (bit % 32) & 1u) << e;
+    return repaired;
   }
 
   /// In lane 0. @range count: of runs
@@ -451,10 +461,9 @@ class FromBytes {
     for (int part = 0; part < Shape::kParts; ++part) {
       const auto numbers = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.numbers[warp()][part]));
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const double2 two = load_two(numbers + place_of_number(2 * lane() + half));
-        x[part][2 * half] = two.x;
-        x[part][2 * half + 1] = two.y;
+      for (int e = 0; e < 4; ++e) {
+        const int row = lane() + e * kRowsApart;
+        x[part][e] = load_one(numbers + place_of_number(row / 2) + static_cast<std::uint32_t>(row % 2 * 8));
       }
     }
   }

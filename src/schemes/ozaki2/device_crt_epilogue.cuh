@@ -32,13 +32,6 @@ struct Epilogue {
         has_repairs(task.state->num_repairs != 0) {}
 };
 
-/// The word of the repaired elements' bits in which that of row i of column j stands.
-template <class T>
-[[nodiscard]] __device__ const std::uint32_t* repair_word(const DeviceReconstruction<T>& task, std::int64_t i,
-                                                          std::int64_t j) {
-  return task.repair_bits + (task.first_col + j) * task.bits_stride + (task.first_row + i) / 32;
-}
-
 /// One bit for each of four elements from row i of column j that someone else answers. @range they are rows of C
 template <class T>
 [[nodiscard]] __device__ unsigned repaired_of_quad(const DeviceReconstruction<T>& task, std::int64_t i,
@@ -78,31 +71,37 @@ __device__ void scale_c(const DeviceReconstruction<T>& task) {
   }
 }
 
-/// Writes what is wanted of four elements from row i of column j, whatever alpha, beta and the scales.
-template <class T, int kParts, bool kIsPart>
+/// Writes what is wanted of four elements from row i of column j, kApart rows apart, whatever alpha, beta and the scales.
+/// @param there  one bit for each that is a row of C
+template <class T, int kParts, bool kIsPart, int kApart = 1>
 __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<T>& epilogue, std::int64_t i,
                             std::int64_t j, const std::int32_t (&row_scale)[4], int col_scale,
-                            num::Scaled (&p)[kParts][4]) {
+                            num::Scaled (&p)[kParts][4], unsigned there = 15u) {
   T value[4];
   unsigned wanted = 0;
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
-    bool is_wanted = row_scale[e] != num::kSkipLine;
-    if constexpr (kIsPart) is_wanted = is_wanted && task.part.has(i + e, j);
+    const std::int64_t row = i + e * kApart;
+    bool is_wanted = (there >> e & 1) != 0 && row_scale[e] != num::kSkipLine;
+    if constexpr (kIsPart) is_wanted = is_wanted && task.part.has(row, j);
     if (epilogue.has_repairs && is_wanted) {
-      const std::int64_t bit = task.first_row + i + e;
+      const std::int64_t bit = task.first_row + row;
       is_wanted = (task.repair_bits[(task.first_col + j) * task.bits_stride + bit / 32] >> (bit % 32) & 1) == 0;
     }
     value[e] = T{0};
     if (!is_wanted) continue;
     wanted |= 1u << e;
     for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale[e] + col_scale;
-    T old = epilogue.beta == T{0} ? T{0} : task.c(i + e, j);
-    if constexpr (kIsPart) old = task.part.element(i + e, j, old);
+    T old = epilogue.beta == T{0} ? T{0} : task.c(row, j);
+    if constexpr (kIsPart) old = task.part.element(row, j, old);
     value[e] = device::finish_any<T, kParts>(p[0][e], p[kParts - 1][e], epilogue.alpha, epilogue.beta, old);
-    if constexpr (kIsPart) value[e] = task.part.element(i + e, j, value[e]);
+    if constexpr (kIsPart) value[e] = task.part.element(row, j, value[e]);
   }
-  device::store(task.c, i, j, value, wanted);
+  if constexpr (kApart == 1) {
+    device::store(task.c, i, j, value, wanted);
+  } else {
+    device::store_apart<kApart>(task.c, i, j, value, wanted);
+  }
 }
 
 /// Rows beyond the last have scale num::kSkipLine.
@@ -132,8 +131,9 @@ __device__ void for_columns(const DeviceReconstruction<T>& task, std::int64_t i,
   }
 }
 
-/// Of the rows of a thread, for integers that are FP64 numbers.
-template <class T, bool kIsPart>
+/// Of the rows of a thread, kApart apart, for integers that are FP64 numbers: neighbours, or those of a warp, whose lanes
+/// have neighbours.
+template <class T, bool kIsPart, int kApart = 1>
 struct NumberEpilogue {
   static constexpr int kParts = kIsComplex<T> ? 2 : 1;
   std::int64_t i;
@@ -155,7 +155,15 @@ struct NumberEpilogue {
   /// For other rows. Their scales are on their way then: judge_scales() waits for them.
   __device__ __forceinline__ void take_rows(const DeviceReconstruction<T>& task, std::int64_t first_row) {
     i = first_row;
-    load_row_scales(task, i, row_scale);
+    if constexpr (kApart == 1) {
+      load_row_scales(task, i, row_scale);
+    } else {  // moderate ones of rows beyond the last, so that they make nobody slow
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const std::int64_t row = i + e * kApart;
+        row_scale[e] = row < task.c.rows ? task.row_scale[row] : 0;
+      }
+    }
   }
   __device__ __forceinline__ void judge_scales() {
     is_fast = (epilogue.is_product || epilogue.has_moderate_factors) && is_moderate(row_scale[0]) &&
@@ -164,32 +172,58 @@ struct NumberEpilogue {
 
   /// For what C is in column j, where it will be wanted.
   __device__ __forceinline__ void prefetch(const DeviceReconstruction<T>& task, std::int64_t j) const {
+    static_assert(kApart == 1);
     if (is_fast && epilogue.beta != T{0}) device::prefetch(task.c, i, j);
   }
 
   __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
                                         const double (&x)[kParts][4]) const {
+    static_assert(kApart == 1);
     write(task, j, col_scale, x, [&] { return repaired_of_quad(task, i, j); });
   }
-  /// @param repaired()  repaired_of_quad(), asked where there are repairs and scales are moderate
+  /// @param repaired()  one bit for each that someone else answers, asked where there are repairs and scales are moderate
   template <class Repaired>
   __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
                                         const double (&x)[kParts][4], const Repaired& repaired) const {
-    bool is_inside = true;  // of the part, and not on its diagonal
-    if constexpr (kIsPart) is_inside = task.part.surrounds(i, 4, j);
     T value[4];
-    if (is_fast && is_moderate(col_scale) && is_inside && finish_four(task, j, col_scale, x, value)) {
-      device::store(task.c, i, j, value, epilogue.has_repairs ? 15u & ~repaired() : 15u);
+    if (is_fast && is_moderate(col_scale) && is_inside(task, j) && finish_four(task, j, col_scale, x, value)) {
+      const unsigned wanted = epilogue.has_repairs ? there(task) & ~repaired() : there(task);
+      if constexpr (kApart == 1) {
+        device::store(task.c, i, j, value, wanted);
+      } else {
+        device::store_apart<kApart>(task.c, i, j, value, wanted);
+      }
     } else if (col_scale != num::kSkipLine) {
       num::Scaled p[kParts][4];
       for (int part = 0; part < kParts; ++part) {
         for (int e = 0; e < 4; ++e) p[part][e] = num::make_scaled(x[part][e], 0);
       }
-      finish_quad<T, kParts, kIsPart>(task, epilogue, i, j, row_scale, col_scale, p);
+      finish_quad<T, kParts, kIsPart, kApart>(task, epilogue, i, j, row_scale, col_scale, p, there(task));
     }
   }
 
  private:
+  /// One bit for each that is a row of C. Of neighbours those that are none have scale num::kSkipLine.
+  [[nodiscard]] __device__ __forceinline__ unsigned there(const DeviceReconstruction<T>& task) const {
+    unsigned rows = 15u;
+    if constexpr (kApart > 1) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) rows ^= i + e * kApart < task.c.rows ? 0u : 1u << e;
+    }
+    return rows;
+  }
+
+  /// Whether all four are of the part, and none on its diagonal.
+  [[nodiscard]] __device__ __forceinline__ bool is_inside(const DeviceReconstruction<T>& task, std::int64_t j) const {
+    if constexpr (!kIsPart) {
+      return true;
+    } else if constexpr (kApart == 1) {
+      return task.part.surrounds(i, 4, j);
+    } else {  // of one triangle all are if those of both ends are
+      return task.part.surrounds(i, 1, j) && task.part.surrounds(i + 3 * kApart, 1, j);
+    }
+  }
+
   /// Whether all four are num::finish_moderate(): then `value` has them. @range scales are moderate
   __device__ __forceinline__ bool finish_four(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
                                               const double (&x)[kParts][4], T (&value)[4]) const {
@@ -215,7 +249,7 @@ struct NumberEpilogue {
       return true;
     }
     T old[4] = {};
-    if (epilogue.beta != T{0}) device::load(task.c, i, j, old);
+    if (epilogue.beta != T{0}) load_old(task, j, old);
     bool is_plain = true;
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
@@ -225,6 +259,17 @@ struct NumberEpilogue {
         is_plain = is_plain && device::is_moderate(p) && device::is_moderate(old[e]);
     }
     return is_plain;
+  }
+
+  __device__ __forceinline__ void load_old(const DeviceReconstruction<T>& task, std::int64_t j, T (&old)[4]) const {
+    if constexpr (kApart == 1) {
+      device::load(task.c, i, j, old);
+    } else {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        if (i + e * kApart < task.c.rows) old[e] = task.c(i + e * kApart, j);
+      }
+    }
   }
 };
 
