@@ -5,7 +5,7 @@
 // piece in 51: with the bits of 1.5 2^(52 + grid) added it is an FP64 number once that is subtracted. What follows is
 // finish_sums(), and the bits are those of add_planes().
 //
-// A warp takes 128 rows of a column; of what it writes each lane has every 32nd row. Lane 4g + t reads neighbouring residues of planes t, t + 4, ..., and has then,
+// A warp takes 128 rows of a column. Lane 4g + t reads neighbouring residues of planes t, t + 4, ..., and has then,
 // four planes a word, what the tensor cores want of these elements. They give it piece t of those, four elements at a
 // time; through shared memory it comes to have all pieces of element t of the four. Pieces have five digits and places
 // for six: the sixth places of the four are those of the four digits of a fifth piece, of which lane t so has digit t
@@ -31,7 +31,6 @@ namespace kizami::ozaki2::kernels {
 
 inline constexpr int kBytesWarps = device::kThreads / 32;
 inline constexpr int kDigitPairs = kPieceDigits / 2;  ///< a lane has two columns of a product
-inline constexpr int kRowsApart = kWarpRows / 4;      ///< of the four that a lane writes
 
 /// kFifthDigits: of the fifth piece; one more than four has columns of its own.
 template <class T, int kPieces, int kFifthDigits = 4>
@@ -149,6 +148,11 @@ __device__ __forceinline__ void store_one(std::uint32_t at, double x) {
   asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(at) : "memory");
   return x;
 }
+[[nodiscard]] __device__ __forceinline__ double2 load_two(std::uint32_t at) {
+  double2 two;
+  asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(two.x), "=d"(two.y) : "r"(at) : "memory");
+  return two;
+}
 __device__ __forceinline__ void store_two(std::uint32_t at, double x, double y) {
   asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(at), "d"(x), "d"(y) : "memory");
 }
@@ -211,6 +215,7 @@ class FromBytes {
   /// Word from which on a lane has all bytes that it needs, so that the next ones may be on their way: early, where
   /// registers allow it.
   static constexpr int kLastOfWords = Shape::kTurns == 2 || kPieces == 5 ? 1 : 0;
+  static constexpr int kSide = std::max(1, 16 / static_cast<int>(sizeof(T)));  ///< rows that a lane stores at once
   using Words = std::uint32_t[kWords][kQuads];
   using Bytes = std::uint32_t[2 * Shape::kProducts][4];  ///< of four elements, in words of four planes
 
@@ -233,7 +238,7 @@ class FromBytes {
     if (first >= runs.count()) return;
     Run at = runs[first];
     unsigned claimed = claim(runs.count());  // asked for a run ahead
-    NumberEpilogue<T, kIsPart, kRowsApart> epilogue(task_, first_row(at));
+    NumberEpilogue<T, kIsPart, kSide> epilogue(task_, first_row(at));
     Words words;
     load(at, 0, words);
     for (;;) {
@@ -282,9 +287,9 @@ class FromBytes {
   }
   [[nodiscard]] __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
   [[nodiscard]] __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
-  /// Of the four that this lane writes, kRowsApart apart.
+  /// Of the four that this lane writes, device::row_of_lane().
   [[nodiscard]] __device__ static std::int64_t first_row(const Run& run) {
-    return std::int64_t{run.rows} * kWarpRows + lane();
+    return std::int64_t{run.rows} * kWarpRows + kSide * lane();
   }
 
   /// The words of the repaired elements' bits of a run's rows, one in a lane, and again from the eighth on.
@@ -460,10 +465,20 @@ class FromBytes {
 #pragma unroll
     for (int part = 0; part < Shape::kParts; ++part) {
       const auto numbers = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.numbers[warp()][part]));
+      const int first = kSide * lane();
+      if constexpr (kSide == 1) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int row = lane() + e * kRowsApart;
-        x[part][e] = load_one(numbers + place_of_number(row / 2) + static_cast<std::uint32_t>(row % 2 * 8));
+        for (int e = 0; e < 4; ++e) {
+          const int row = first + device::row_of_lane<kSide>(e);
+          x[part][e] = load_one(numbers + place_of_number(row / 2) + static_cast<std::uint32_t>(row % 2 * 8));
+        }
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; e += 2) {
+          const double2 two = load_two(numbers + place_of_number((first + device::row_of_lane<kSide>(e)) / 2));
+          x[part][e] = two.x;
+          x[part][e + 1] = two.y;
+        }
       }
     }
   }

@@ -71,9 +71,9 @@ __device__ void scale_c(const DeviceReconstruction<T>& task) {
   }
 }
 
-/// Writes what is wanted of four elements from row i of column j, kApart rows apart, whatever alpha, beta and the scales.
+/// Writes what is wanted of four elements of column j, rows i + device::row_of_lane(e), whatever alpha, beta and the scales.
 /// @param there  one bit for each that is a row of C
-template <class T, int kParts, bool kIsPart, int kApart = 1>
+template <class T, int kParts, bool kIsPart, int kSide = 4>
 __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<T>& epilogue, std::int64_t i,
                             std::int64_t j, const std::int32_t (&row_scale)[4], int col_scale,
                             num::Scaled (&p)[kParts][4], unsigned there = 15u) {
@@ -81,7 +81,7 @@ __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<
   unsigned wanted = 0;
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
-    const std::int64_t row = i + e * kApart;
+    const std::int64_t row = i + device::row_of_lane<kSide>(e);
     bool is_wanted = (there >> e & 1) != 0 && row_scale[e] != num::kSkipLine;
     if constexpr (kIsPart) is_wanted = is_wanted && task.part.has(row, j);
     if (epilogue.has_repairs && is_wanted) {
@@ -97,10 +97,10 @@ __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<
     value[e] = device::finish_any<T, kParts>(p[0][e], p[kParts - 1][e], epilogue.alpha, epilogue.beta, old);
     if constexpr (kIsPart) value[e] = task.part.element(row, j, value[e]);
   }
-  if constexpr (kApart == 1) {
+  if constexpr (kSide == 4) {
     device::store(task.c, i, j, value, wanted);
   } else {
-    device::store_apart<kApart>(task.c, i, j, value, wanted);
+    device::store_rows<kSide>(task.c, i, j, value, wanted);
   }
 }
 
@@ -131,9 +131,8 @@ __device__ void for_columns(const DeviceReconstruction<T>& task, std::int64_t i,
   }
 }
 
-/// Of the rows of a thread, kApart apart, for integers that are FP64 numbers: neighbours, or those of a warp, whose lanes
-/// have neighbours.
-template <class T, bool kIsPart, int kApart = 1>
+/// Of the rows of a thread, for integers that are FP64 numbers: four neighbours, or device::row_of_lane() from row i on.
+template <class T, bool kIsPart, int kSide = 4>
 struct NumberEpilogue {
   static constexpr int kParts = kIsComplex<T> ? 2 : 1;
   std::int64_t i;
@@ -155,12 +154,12 @@ struct NumberEpilogue {
   /// For other rows. Their scales are on their way then: judge_scales() waits for them.
   __device__ __forceinline__ void take_rows(const DeviceReconstruction<T>& task, std::int64_t first_row) {
     i = first_row;
-    if constexpr (kApart == 1) {
+    if constexpr (kSide == 4) {
       load_row_scales(task, i, row_scale);
     } else {  // moderate ones of rows beyond the last, so that they make nobody slow
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const std::int64_t row = i + e * kApart;
+        const std::int64_t row = row_of(e);
         row_scale[e] = row < task.c.rows ? task.row_scale[row] : 0;
       }
     }
@@ -172,13 +171,13 @@ struct NumberEpilogue {
 
   /// For what C is in column j, where it will be wanted.
   __device__ __forceinline__ void prefetch(const DeviceReconstruction<T>& task, std::int64_t j) const {
-    static_assert(kApart == 1);
+    static_assert(kSide == 4);
     if (is_fast && epilogue.beta != T{0}) device::prefetch(task.c, i, j);
   }
 
   __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
                                         const double (&x)[kParts][4]) const {
-    static_assert(kApart == 1);
+    static_assert(kSide == 4);
     write(task, j, col_scale, x, [&] { return repaired_of_quad(task, i, j); });
   }
   /// @param repaired()  one bit for each that someone else answers, asked where there are repairs and scales are moderate
@@ -188,27 +187,30 @@ struct NumberEpilogue {
     T value[4];
     if (is_fast && is_moderate(col_scale) && is_inside(task, j) && finish_four(task, j, col_scale, x, value)) {
       const unsigned wanted = epilogue.has_repairs ? there(task) & ~repaired() : there(task);
-      if constexpr (kApart == 1) {
+      if constexpr (kSide == 4) {
         device::store(task.c, i, j, value, wanted);
       } else {
-        device::store_apart<kApart>(task.c, i, j, value, wanted);
+        device::store_rows<kSide>(task.c, i, j, value, wanted);
       }
     } else if (col_scale != num::kSkipLine) {
       num::Scaled p[kParts][4];
       for (int part = 0; part < kParts; ++part) {
         for (int e = 0; e < 4; ++e) p[part][e] = num::make_scaled(x[part][e], 0);
       }
-      finish_quad<T, kParts, kIsPart, kApart>(task, epilogue, i, j, row_scale, col_scale, p, there(task));
+      finish_quad<T, kParts, kIsPart, kSide>(task, epilogue, i, j, row_scale, col_scale, p, there(task));
     }
   }
 
  private:
+  [[nodiscard]] __device__ __forceinline__ std::int64_t row_of(int e) const {
+    return i + device::row_of_lane<kSide>(e);
+  }
   /// One bit for each that is a row of C. Of neighbours those that are none have scale num::kSkipLine.
   [[nodiscard]] __device__ __forceinline__ unsigned there(const DeviceReconstruction<T>& task) const {
     unsigned rows = 15u;
-    if constexpr (kApart > 1) {
+    if constexpr (kSide < 4) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) rows ^= i + e * kApart < task.c.rows ? 0u : 1u << e;
+      for (int e = 0; e < 4; ++e) rows ^= row_of(e) < task.c.rows ? 0u : 1u << e;
     }
     return rows;
   }
@@ -217,10 +219,10 @@ struct NumberEpilogue {
   [[nodiscard]] __device__ __forceinline__ bool is_inside(const DeviceReconstruction<T>& task, std::int64_t j) const {
     if constexpr (!kIsPart) {
       return true;
-    } else if constexpr (kApart == 1) {
+    } else if constexpr (kSide == 4) {
       return task.part.surrounds(i, 4, j);
     } else {  // of one triangle all are if those of both ends are
-      return task.part.surrounds(i, 1, j) && task.part.surrounds(i + 3 * kApart, 1, j);
+      return task.part.surrounds(i, 1, j) && task.part.surrounds(row_of(3), 1, j);
     }
   }
 
@@ -262,12 +264,12 @@ struct NumberEpilogue {
   }
 
   __device__ __forceinline__ void load_old(const DeviceReconstruction<T>& task, std::int64_t j, T (&old)[4]) const {
-    if constexpr (kApart == 1) {
+    if constexpr (kSide == 4) {
       device::load(task.c, i, j, old);
     } else {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        if (i + e * kApart < task.c.rows) old[e] = task.c(i + e * kApart, j);
+        if (row_of(e) < task.c.rows) old[e] = task.c(row_of(e), j);
       }
     }
   }
