@@ -35,6 +35,26 @@ function(kizami_precompile target kind)
   endif()
 endfunction()
 
+# kizami_unity(TARGET): with KIZAMI_UNITY some of TARGET's C++ sources are one unit, whose headers are parsed once. Not those that define macros, which
+# change what others see; nor KIZAMI_ALONE: one has formats of its own in the place of CUDA's, one operator new, of which the compiler knows then.
+set(KIZAMI_ALONE backend_own_formats.cpp failing_allocations.cpp)
+function(kizami_unity target)
+  if(NOT KIZAMI_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  foreach(source ${sources})
+    file(REAL_PATH ${source} path BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    file(STRINGS ${path} macros LIMIT_COUNT 1 REGEX "^# *(define|undef) ")
+    cmake_path(GET source FILENAME name)
+    if(macros OR name IN_LIST KIZAMI_ALONE)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
+
 # kizami_walks_plans(TARGET): all of TARGET's C++ units are such code; kizami_sources_walk_plans(SOURCE...): some are.
 function(kizami_walks_plans target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${KIZAMI_WALKER_OPTIMIZATION}>)

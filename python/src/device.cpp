@@ -12,7 +12,7 @@
 namespace kizami::python {
 namespace {
 
-std::vector<Outcome> run_arrays(const Plan& plan, int device, std::uintptr_t stream, std::complex<double> alpha,
+std::vector<Outcome> run_device_arrays(const Plan& plan, int device, std::uintptr_t stream, std::complex<double> alpha,
                                 const InputArray& a, std::string_view op_a, const DevicePrepared* a_prepared,
                                 const InputArray& b, std::string_view op_b, const DevicePrepared* b_prepared,
                                 std::complex<double> beta, const nb::object& c, bool wants_outcomes, bool waits) {
@@ -63,7 +63,7 @@ void bind_device(nb::module_& m) {
       },
       nb::arg("device"), nb::arg("dtype"), nb::arg("m"), nb::arg("n"), nb::arg("k"), nb::arg("num_products"),
       nb::arg("policy"), "Decides how to multiply a batch on a device.");
-  m.def("run_on_device", &run_arrays, nb::kw_only(), nb::arg("plan"), nb::arg("device"), nb::arg("stream"),
+  m.def("run_on_device", &run_device_arrays, nb::kw_only(), nb::arg("plan"), nb::arg("device"), nb::arg("stream"),
         nb::arg("alpha"), nb::arg("a"), nb::arg("op_a"), nb::arg("a_prepared").none(), nb::arg("b"), nb::arg("op_b"),
         nb::arg("b_prepared").none(), nb::arg("beta"), nb::arg("c"), nb::arg("wants_outcomes"), nb::arg("waits"),
         "Enqueues the products of the stacks a and b into c.");

@@ -66,9 +66,9 @@ void check_matrix(const char* name, const MatrixStack& x) {
   if (!x.batch_shape.empty()) refuse(std::string(name) + " is a stack of matrices, must be one matrix");
 }
 
-Outcome run_arrays(std::vector<int> devices, std::complex<double> alpha, const InputArray& a, std::string_view op_a,
-                   const InputArray& b, std::string_view op_b, std::complex<double> beta, const nb::object& c,
-                   const Policy& policy) {
+Outcome run_split_arrays(std::vector<int> devices, std::complex<double> alpha, const InputArray& a,
+                         std::string_view op_a, const InputArray& b, std::string_view op_b, std::complex<double> beta,
+                         const nb::object& c, const Policy& policy) {
   SharedCall call{{.devices = std::move(devices), .speeds = {}, .parts = 0},
                   alpha,
                   operand_stack(Side::kA, a, op_of(op_a)),
@@ -112,7 +112,7 @@ Outcome run_triangle(std::vector<int> devices, bool is_lower, bool is_hermitian,
 }  // namespace
 
 void bind_multi(nb::module_& m) {
-  m.def("run_on_devices", &run_arrays, nb::kw_only(), nb::arg("devices"), nb::arg("alpha"), nb::arg("a"),
+  m.def("run_on_devices", &run_split_arrays, nb::kw_only(), nb::arg("devices"), nb::arg("alpha"), nb::arg("a"),
         nb::arg("op_a"), nb::arg("b"), nb::arg("op_b"), nb::arg("beta"), nb::arg("c"), nb::arg("policy"),
         "Multiplies two matrices on several devices, and returns when c is written.");
   m.def("run_triangle_on_devices", &run_triangle, nb::kw_only(), nb::arg("devices"), nb::arg("is_lower"),

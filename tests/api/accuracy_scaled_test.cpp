@@ -15,7 +15,7 @@ using check::Case;
 
 constexpr const char* kRepresentative[] = {"randn",   "rand",        "exprand:phi=4", "int:bits=8",
                                            "halfulp", "grade:inner", "hilbert",       "cancel:near"};
-constexpr const char* kShapes[] = {"3x5x7", "6x4x129", "5x7x300"};
+constexpr const char* kScaledShapes[] = {"3x5x7", "6x4x129", "5x7x300"};
 
 class RescaledCopies : public ::testing::TestWithParam<const char*> {};
 
@@ -30,9 +30,10 @@ TEST_P(RescaledCopies, MeetThePlansBound) {
            {"A=" + scaled + " B=" + cls, "A=" + scaled + " B=" + scaled, "A=" + inverse + " B=" + scaled}) {
         ++turn;
         if (kIsSanitized && turn % 4 != 0) continue;
-        expect_guaranteed(case_of(std::string(GetParam()) + " " + kShapes[turn % 3] + " " + operands + " threads=2" +
-                                  (turn % 5 == 0 ? " gauge=norm" : "") + " seed=" + std::to_string(turn)),
-                          &tally);
+        expect_guaranteed(
+            case_of(std::string(GetParam()) + " " + kScaledShapes[turn % 3] + " " + operands + " threads=2" +
+                    (turn % 5 == 0 ? " gauge=norm" : "") + " seed=" + std::to_string(turn)),
+            &tally);
       }
     }
   }
@@ -70,8 +71,8 @@ TEST_P(AlphaAndBeta, MeetTheBoundWithTheEpilogue) {
         ++turn;
         if (kIsSanitized && turn % 5 != 0) continue;
         const char* const gauge = turn % 3 == 0 ? " gauge=norm" : "";
-        expect_guaranteed(case_of(std::string(GetParam()) + " " + kShapes[turn % 3] + " a=" + alpha + " b=" + beta +
-                                  " " + operands + gauge + " threads=2 seed=" + std::to_string(turn)),
+        expect_guaranteed(case_of(std::string(GetParam()) + " " + kScaledShapes[turn % 3] + " a=" + alpha +
+                                  " b=" + beta + " " + operands + gauge + " threads=2 seed=" + std::to_string(turn)),
                           &tally);
       }
     }

@@ -19,7 +19,7 @@ namespace {
 using check::Case;
 
 // Exponents that spread, grade along lines and along the inner index, cancel and underflow; scaled and added to.
-constexpr const char* kLines[] = {
+constexpr const char* kCaseLines[] = {
     "d nn 13x11x97 a=1 b=0 A=exprand:phi=4 B=exprand:phi=4",
     "d nn 12x14x150 a=-2.5 b=0.3 A=grade:inner,span=300 B=grade:inner,span=300 C=randn ld+3",
     "d nn 11x13x70 a=1 b=1 A=evil:span=300 B=evil:span=300 C=randn",
@@ -86,7 +86,7 @@ std::int64_t num_other_blocks(const Case& c) {
 }
 
 TEST(OwnLines, GaugeNormGivesEachElementTheBitsOfItsLinesAlone) {
-  for (const char* line : kLines) {
+  for (const char* line : kCaseLines) {
     Case c = case_of(line);
     c.policy.gauge = Gauge::kNorm;
     c.policy.threads = 1;
@@ -95,7 +95,7 @@ TEST(OwnLines, GaugeNormGivesEachElementTheBitsOfItsLinesAlone) {
 }
 
 TEST(OwnLines, CorrectHasThemToo) {
-  for (const char* line : kLines) {
+  for (const char* line : kCaseLines) {
     Case c = case_of(line);
     c.alpha = 1;
     c.beta = 0;
@@ -108,7 +108,7 @@ TEST(OwnLines, CorrectHasThemToo) {
 
 TEST(OwnLines, GaugeEntryLooksAtTheWholeCall) {
   std::string types;
-  for (const char* line : kLines) {
+  for (const char* line : kCaseLines) {
     const Case c = case_of(line);
     if (num_other_blocks(c) > 0 && types.find(line[0]) == std::string::npos) types += line[0];
   }

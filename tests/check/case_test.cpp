@@ -11,28 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "case_line.hpp"
 #include "check/random.hpp"
 #include "kizami/wishes.hpp"
 
 namespace kizami::check {
 namespace {
 
-Case must_parse(std::string_view line) {
-  const Result<Case> c = parse_case(line);
-  EXPECT_TRUE(c.ok()) << line << "\n" << c.status().reason();
-  return c.ok() ? c.value() : Case{};
-}
-
-void expect_round_trip(const Case& c) {
-  const std::string line = print(c);
-  const Result<Case> back = parse_case(line);
-  ASSERT_TRUE(back.ok()) << line << "\n" << back.status().reason();
-  EXPECT_TRUE(back.value() == c) << line << "\n" << print(back.value());
-  EXPECT_EQ(print(back.value()), line);
-}
-
 TEST(Case, ReadsEveryItem) {
-  const Case c = must_parse(
+  const Case c = case_of(
       "s tn 33x65x129 a=-1.5 b=nan ld+3 off+1 layout=row A=exprand:phi=4,x2^-40 "
       "B=grade:inner,span=20,nan@corner,-inf@2:64 "
       "C=zeros,inf@all accuracy=bits=20 gauge=norm scheme=ozaki2 engine=cpu_simd moduli=9 reproducibility=engine "
@@ -73,7 +60,7 @@ TEST(Case, ReadsEveryItem) {
 }
 
 TEST(Case, ReadsWhatDevicesAreAskedFor) {
-  const Case c = must_parse("z nn 3x4x5 batch=6 by=device_pointers factors=device sync=allowed rungs=3 seed=9");
+  const Case c = case_of("z nn 3x4x5 batch=6 by=device_pointers factors=device sync=allowed rungs=3 seed=9");
   EXPECT_EQ(c.num_products, 6);
   EXPECT_EQ(c.batch_form, BatchForm::kDevicePointers);
   EXPECT_TRUE(c.has_device_factors);
@@ -84,14 +71,14 @@ TEST(Case, ReadsWhatDevicesAreAskedFor) {
   EXPECT_EQ(one.seed, 13U);
   EXPECT_EQ(one.num_products, 1);
   EXPECT_FALSE(one == product_of_batch(c, 3));
-  EXPECT_FALSE(c == must_parse("z nn 3x4x5 batch=6 by=pointers factors=device sync=allowed rungs=3 seed=9"));
+  EXPECT_FALSE(c == case_of("z nn 3x4x5 batch=6 by=pointers factors=device sync=allowed rungs=3 seed=9"));
   EXPECT_FALSE(parse_case("z nn 3x4x5 batch=0").ok());
 }
 
 // By its word, with the values that it has everywhere.
 TEST(Case, EveryWishIsAnItem) {
   for (const Wish& wish : wishes()) {
-    const Case c = must_parse("d nn 3x4x5 " + std::string(wish.key) + "=" + wish.get(Policy{}));
+    const Case c = case_of("d nn 3x4x5 " + std::string(wish.key) + "=" + wish.get(Policy{}));
     EXPECT_EQ(c.policy, Policy{}) << wish.key;
     EXPECT_NE(case_help().find("\n  " + std::string(wish.key) + "= "), std::string::npos) << wish.key;
   }
@@ -99,20 +86,20 @@ TEST(Case, EveryWishIsAnItem) {
 
 TEST(Case, OlderWordsAreUnderstood) {
   EXPECT_EQ(
-      must_parse("c nn 3x4x5 acc=bits=20 repro=any ws=64M promote=32 bits=3 format=fp16 split=nearest sums=pairs "
-                 "scale=matrix form=karatsuba"),
-      must_parse("c nn 3x4x5 accuracy=bits=20 reproducibility=none workspace=64M promotion_k=32 slice_bits=3 "
-                 "slice_format=fp16 slice_split=nearest slice_sums=pairs slice_scale=matrix complex_form=karatsuba"));
-  EXPECT_EQ(print(must_parse("d nn 1x1x1 acc=correct repro=engine")),
+      case_of("c nn 3x4x5 acc=bits=20 repro=any ws=64M promote=32 bits=3 format=fp16 split=nearest sums=pairs "
+              "scale=matrix form=karatsuba"),
+      case_of("c nn 3x4x5 accuracy=bits=20 reproducibility=none workspace=64M promotion_k=32 slice_bits=3 "
+              "slice_format=fp16 slice_split=nearest slice_sums=pairs slice_scale=matrix complex_form=karatsuba"));
+  EXPECT_EQ(print(case_of("d nn 1x1x1 acc=correct repro=engine")),
             "d nn 1x1x1 a=1 b=0 A=randn B=randn accuracy=correct seed=1");
 }
 
 TEST(Case, PrintsTheCanonicalLine) {
   EXPECT_EQ(print(Case{}), "d nn 1x1x1 a=1 b=0 A=randn B=randn seed=1");
-  EXPECT_EQ(print(must_parse(
+  EXPECT_EQ(print(case_of(
                 "  d\tnt 33x65x129  seed=7 B=grade:cols ld+3 b=-0.50 A=exprand:phi=4,x2^0 a=1e0 accuracy=native\n")),
             "d nt 33x65x129 a=1 b=-0.5 ld+3 A=exprand:phi=4 B=grade:cols,span=40 seed=7");
-  EXPECT_EQ(print(must_parse("d nn 1x2x3 workspace=65536 A=uniform B=uniform:-1,0.25")),
+  EXPECT_EQ(print(case_of("d nn 1x2x3 workspace=65536 A=uniform B=uniform:-1,0.25")),
             "d nn 1x2x3 a=1 b=0 A=uniform:-8,8 B=uniform:-1,0.25 workspace=64K seed=1");
 }
 
@@ -142,8 +129,8 @@ TEST(Case, RoundTripsScalarsBitForBit) {
     c.beta = random.below(2) == 0 ? -0.0 : std::numeric_limits<float>::denorm_min();
     expect_round_trip(c);
   }
-  EXPECT_FALSE(must_parse("d nn 1x1x1 b=0") == must_parse("d nn 1x1x1 b=-0"));
-  EXPECT_EQ(must_parse("s nn 1x1x1 a=0.1").alpha, 0.1F);
+  EXPECT_FALSE(case_of("d nn 1x1x1 b=0") == case_of("d nn 1x1x1 b=-0"));
+  EXPECT_EQ(case_of("s nn 1x1x1 a=0.1").alpha, 0.1F);
 }
 
 TEST(Case, HelpNamesEveryItemAndClass) {
@@ -287,7 +274,7 @@ TEST(Case, SurvivesMutilatedLines) {
 }
 
 TEST(Case, ShapesFollowOpsAndLayout) {
-  const Case c = must_parse("d tn 3x4x5 ld+2");
+  const Case c = case_of("d tn 3x4x5 ld+2");
   EXPECT_EQ(shape_of(c, Which::kA).rows, 3);
   EXPECT_EQ(shape_of(c, Which::kA).cols, 5);
   const StoredShape a = stored_shape(c, Which::kA), b = stored_shape(c, Which::kB);
@@ -296,12 +283,12 @@ TEST(Case, ShapesFollowOpsAndLayout) {
   EXPECT_EQ(a.ld, 7);
   EXPECT_EQ(a.num_elems, 21);
   EXPECT_EQ(b.ld, 7);
-  const Case row = must_parse("d nn 0x4x5 layout=row");
+  const Case row = case_of("d nn 0x4x5 layout=row");
   EXPECT_EQ(stored_shape(row, Which::kA).ld, 5);
   EXPECT_EQ(stored_shape(row, Which::kA).num_elems, 0);
-  EXPECT_EQ(stored_shape(must_parse("d nn 0x4x5"), Which::kA).ld, 1);
+  EXPECT_EQ(stored_shape(case_of("d nn 0x4x5"), Which::kA).ld, 1);
   // The largest case does not overflow 64 bits, in bytes either.
-  const Case huge = must_parse("d nn 268435456x268435456x268435456 ld+1048576");
+  const Case huge = case_of("d nn 268435456x268435456x268435456 ld+1048576");
   EXPECT_GT(stored_shape(huge, Which::kA).num_elems, std::int64_t{1} << 56);
   EXPECT_LT(stored_shape(huge, Which::kA).num_elems, std::numeric_limits<std::int64_t>::max() / 16);
 }

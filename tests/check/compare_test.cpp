@@ -8,11 +8,10 @@
 #include <limits>
 #include <vector>
 
+#include "case_line.hpp"
+
 namespace kizami::check {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// A 3 x 4 matrix of 1, 2, ... 12 in columns, and a comparator's verdict on a copy with element (1, 2) = 8 changed.
 template <class T>
@@ -30,7 +29,8 @@ struct Pair {
 TEST(BitsEqual, IsGreenOnEqualBitsOnly) {
   Pair<double> x;
   EXPECT_TRUE(x.bits()) << x.bits().message;
-  for (const double wrong : {kNaN, kInf, -kInf, -8.0, std::nextafter(8.0, 9.0), std::nextafter(8.0, 7.0), 0.0, 7.0}) {
+  for (const double wrong :
+       {kQuietNaN, kInfinity, -kInfinity, -8.0, std::nextafter(8.0, 9.0), std::nextafter(8.0, 7.0), 0.0, 7.0}) {
     x.got()(1, 2) = wrong;
     const Verdict verdict = x.bits();
     EXPECT_FALSE(verdict) << wrong;
@@ -82,7 +82,7 @@ TEST(BitsEqual, ReportsTheFirstInRowOrderAndCountsAll) {
 
 TEST(BitsEqual, IgnoresStridesButNotShapes) {
   Pair<double> x;
-  std::vector<double> padded(4 * 5, kNaN);
+  std::vector<double> padded(4 * 5, kQuietNaN);
   const MatrixView<double> row_major = blas_view(padded.data(), 3, 4, 5, Layout::kRowMajor);
   for (std::int64_t i = 0; i < 3; ++i) {
     for (std::int64_t j = 0; j < 4; ++j) row_major(i, j) = x.want()(i, j);
@@ -97,7 +97,7 @@ TEST(SamePlacement, ComparesKindsOnly) {
   Pair<double> x;
   x.got()(1, 2) = -5;
   EXPECT_TRUE(x.placement());
-  const double kinds[] = {1, kNaN, kInf, -kInf};
+  const double kinds[] = {1, kQuietNaN, kInfinity, -kInfinity};
   for (const double want : kinds) {
     for (const double got : kinds) {
       x.want()(1, 2) = want;
@@ -106,8 +106,8 @@ TEST(SamePlacement, ComparesKindsOnly) {
       EXPECT_EQ(x.placement().ok, is_same) << want << " " << got;
     }
   }
-  x.want()(1, 2) = kNaN;
-  x.got()(1, 2) = -kNaN;
+  x.want()(1, 2) = kQuietNaN;
+  x.got()(1, 2) = -kQuietNaN;
   EXPECT_TRUE(x.placement());
   EXPECT_FALSE(same_placement<double>(x.got().block(0, 0, 3, 3), x.want()));
 }
@@ -116,8 +116,8 @@ TEST(RatioAtMostOne, IsGreenOnlyUpToOne) {
   EXPECT_TRUE(ratio_at_most_one(0));
   EXPECT_TRUE(ratio_at_most_one(1));
   EXPECT_FALSE(ratio_at_most_one(std::nextafter(1.0, 2.0)));
-  EXPECT_FALSE(ratio_at_most_one(kInf));
-  EXPECT_FALSE(ratio_at_most_one(kNaN));
+  EXPECT_FALSE(ratio_at_most_one(kInfinity));
+  EXPECT_FALSE(ratio_at_most_one(kQuietNaN));
 }
 
 RatioCollector collected(const std::vector<double>& ratios, std::int64_t col = 0) {
@@ -138,7 +138,7 @@ TEST(RatioStats, FindsMaximumMedianAndPlace) {
 }
 
 TEST(RatioStats, OneBadElementIsSeenWhereverItStands) {
-  for (const double bad : {kNaN, -kNaN, kInf, std::nextafter(1.0, 2.0)}) {
+  for (const double bad : {kQuietNaN, -kQuietNaN, kInfinity, std::nextafter(1.0, 2.0)}) {
     for (std::size_t at = 0; at < 5; ++at) {
       std::vector<double> ratios = {0.5, 1, 0.25, 0, 1};
       ratios[at] = bad;
@@ -152,8 +152,8 @@ TEST(RatioStats, OneBadElementIsSeenWhereverItStands) {
 
 TEST(RatioStats, NanBeatsInfinityAndSurvivesMerging) {
   for (const bool nan_first : {false, true}) {
-    RatioCollector x = collected({nan_first ? kNaN : kInf, 0.5}, 1);
-    x.merge(collected({0.25, nan_first ? kInf : kNaN}, 2));
+    RatioCollector x = collected({nan_first ? kQuietNaN : kInfinity, 0.5}, 1);
+    x.merge(collected({0.25, nan_first ? kInfinity : kQuietNaN}, 2));
     x.merge(collected({0.5}, 3));
     const RatioStats stats = x.stats();
     EXPECT_TRUE(std::isnan(stats.max));
@@ -163,7 +163,7 @@ TEST(RatioStats, NanBeatsInfinityAndSurvivesMerging) {
     EXPECT_EQ(stats.median, 0.5);
     EXPECT_FALSE(ratio_at_most_one(stats));
   }
-  EXPECT_TRUE(std::isnan(collected({kNaN, 0.5, kNaN}).stats().median));
+  EXPECT_TRUE(std::isnan(collected({kQuietNaN, 0.5, kQuietNaN}).stats().median));
 }
 
 TEST(RatioStats, NothingJudgedIsRed) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "case_line.hpp"
 #include "check/case.hpp"
 #include "check/random.hpp"
 #include "check/text.hpp"
@@ -16,24 +17,8 @@
 namespace kizami::check {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Case must_parse(std::string_view line) {
-  const Result<Case> c = parse_case(line);
-  EXPECT_TRUE(c.ok()) << line << "\n" << c.status().reason();
-  return c.ok() ? c.value() : Case{};
-}
-
-void expect_round_trip(const Case& c) {
-  const std::string line = print(c);
-  const Result<Case> back = parse_case(line);
-  ASSERT_TRUE(back.ok()) << line << "\n" << back.status().reason();
-  EXPECT_TRUE(back.value() == c) << line << "\n" << print(back.value());
-  EXPECT_EQ(print(back.value()), line);
-}
-
 TEST(ComplexCase, PrintsTheCanonicalLine) {
-  const auto canonical = [](std::string_view line) { return print(must_parse(line)); };
+  const auto canonical = [](std::string_view line) { return print(case_of(line)); };
   EXPECT_EQ(canonical("z cr 3x4x5 a=1.50-2e0i b=-0.5i"), "z cr 3x4x5 a=1.5-2i b=0-0.5i A=randn B=randn seed=1");
   EXPECT_EQ(canonical("c rt 1x1x1 a=2i b=1+0i accuracy=correct"),
             "c rt 1x1x1 a=0+2i b=1 A=randn B=randn accuracy=correct seed=1");
@@ -45,20 +30,20 @@ TEST(ComplexCase, PrintsTheCanonicalLine) {
 }
 
 TEST(ComplexCase, FactorsReadAsWritten) {
-  const Case c = must_parse("z nn 1x1x1 a=1.5-2i b=-infi");
+  const Case c = case_of("z nn 1x1x1 a=1.5-2i b=-infi");
   EXPECT_EQ(alpha_of<std::complex<double>>(c), std::complex<double>(1.5, -2));
   EXPECT_EQ(c.beta, 0);
-  EXPECT_EQ(c.beta_imag, -kInf);
+  EXPECT_EQ(c.beta_imag, -kInfinity);
   // Each part is rounded to FP32 for c.
-  const Case rounded = must_parse("c nn 1x1x1 a=0.1+0.1i");
+  const Case rounded = case_of("c nn 1x1x1 a=0.1+0.1i");
   EXPECT_EQ(alpha_of<std::complex<float>>(rounded), std::complex<float>(0.1F, 0.1F));
   EXPECT_EQ(rounded.alpha_imag, 0.1F);
-  EXPECT_EQ(must_parse("d nn 1x1x1 a=3").alpha_imag, 0);
+  EXPECT_EQ(case_of("d nn 1x1x1 a=3").alpha_imag, 0);
 }
 
 TEST(ComplexCase, OpsConjugateAndTranspose) {
   for (const char* scalar : {"s", "d", "c", "z"}) {
-    const Case c = must_parse(std::string(scalar) + " cr 3x4x5 ld+2");
+    const Case c = case_of(std::string(scalar) + " cr 3x4x5 ld+2");
     EXPECT_EQ(c.op_a, Op::kConjTranspose);
     EXPECT_EQ(c.op_b, Op::kConjugate);
     EXPECT_EQ(letter_of(c.scalar), scalar[0]);
@@ -78,7 +63,7 @@ TEST(ComplexCase, RoundTripsFactorsBitForBit) {
     Case c;
     c.scalar = t % 2 == 0 ? Scalar::kC128 : Scalar::kC64;
     const auto any = [&] {
-      const double special[] = {0.0, -0.0, 1.0, -1.0, kInf, -kInf, std::nan("")};
+      const double special[] = {0.0, -0.0, 1.0, -1.0, kInfinity, -kInfinity, std::nan("")};
       if (random.below(4) == 0) return special[random.below(std::size(special))];
       return c.scalar == Scalar::kC128
                  ? std::bit_cast<double>(random.bits())
@@ -90,8 +75,8 @@ TEST(ComplexCase, RoundTripsFactorsBitForBit) {
     c.beta_imag = any();
     expect_round_trip(c);
   }
-  EXPECT_FALSE(must_parse("z nn 1x1x1 b=1") == must_parse("z nn 1x1x1 b=1-0i"));
-  EXPECT_FALSE(must_parse("z nn 1x1x1 a=1+2i") == must_parse("z nn 1x1x1 a=1-2i"));
+  EXPECT_FALSE(case_of("z nn 1x1x1 b=1") == case_of("z nn 1x1x1 b=1-0i"));
+  EXPECT_FALSE(case_of("z nn 1x1x1 a=1+2i") == case_of("z nn 1x1x1 a=1-2i"));
 }
 
 TEST(ComplexCase, RoundTripsPartsOnEveryClass) {
@@ -112,18 +97,18 @@ TEST(ComplexCase, RoundTripsPartsOnEveryClass) {
 }
 
 TEST(ComplexCase, AccuracyCorrectIsRead) {
-  EXPECT_EQ(must_parse("d nn 1x1x1 accuracy=correct").policy.accuracy, Accuracy::correct());
+  EXPECT_EQ(case_of("d nn 1x1x1 accuracy=correct").policy.accuracy, Accuracy::correct());
   EXPECT_EQ(to_string(Accuracy::correct()), "correct");
 }
 
-struct Malformed {
+struct MalformedComplex {
   std::string line;
   std::vector<std::string> message_has;
 };
 
 TEST(ComplexCase, RefusesMalformedLinesAndSaysWhy) {
   const std::string head = "z nn 3x4x5 ";
-  const std::vector<Malformed> lines = {
+  const std::vector<MalformedComplex> lines = {
       {"d nn 1x1x1 a=1+2i", {"'a=1+2i'", "f64", "real numbers"}},
       {"s nn 1x1x1 b=0i", {"'b=0i'", "f32", "real numbers"}},
       {head + "a=i", {"imaginary part ''", "not a number"}},
@@ -150,7 +135,7 @@ TEST(ComplexCase, RefusesMalformedLinesAndSaysWhy) {
       {head + "A=randn,ini@corner", {"'ini'", "nani"}},
       {head + "A=randn,i@corner", {"'i'", "nani"}},
   };
-  for (const Malformed& m : lines) {
+  for (const MalformedComplex& m : lines) {
     const Result<Case> c = parse_case(m.line);
     ASSERT_FALSE(c.ok()) << m.line;
     for (const std::string& part : m.message_has) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "case_line.hpp"
 #include "check/case.hpp"
 #include "check/compare.hpp"
 #include "check/exact.hpp"
@@ -22,14 +23,6 @@ namespace {
 
 using Z = std::complex<double>;
 using C = std::complex<float>;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Case case_of(const std::string& line) {
-  const Result<Case> c = parse_case(line);
-  EXPECT_TRUE(c.ok()) << c.status().reason();
-  return c.ok() ? c.value() : Case{};
-}
 
 std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
@@ -90,9 +83,9 @@ TEST(ComplexClasses, PlacementsSpoilOnePart) {
   for_each(x, [&](std::int64_t i, std::int64_t j, Z value) {
     EXPECT_EQ(std::isnan(value.real()), i == 0 && j == 0);
     EXPECT_EQ(std::isnan(value.imag()), i == 4 && j == 6);
-    EXPECT_EQ(value.real() == kInf, i == 1 && j == 2);
-    EXPECT_EQ(value.imag() == kInf, i == 2 && j == 6);
-    EXPECT_EQ(value.imag() == -kInf, i == 1 && j == 2);
+    EXPECT_EQ(value.real() == kInfinity, i == 1 && j == 2);
+    EXPECT_EQ(value.imag() == kInfinity, i == 2 && j == 6);
+    EXPECT_EQ(value.imag() == -kInfinity, i == 1 && j == 2);
   });
 }
 

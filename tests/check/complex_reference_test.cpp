@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "case_line.hpp"
 #include "check/case.hpp"
 #include "check/compare.hpp"
 #include "check/matrix_classes.hpp"
@@ -23,15 +24,6 @@ namespace {
 
 using Z = std::complex<double>;
 using C = std::complex<float>;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Case case_of(const std::string& line) {
-  const Result<Case> c = parse_case(line);
-  EXPECT_TRUE(c.ok()) << c.status().reason();
-  return c.ok() ? c.value() : Case{};
-}
 
 template <class T>
 Reference<T> reference_of(const Case& c, const Operands<T>& x) {
@@ -180,7 +172,7 @@ TEST(ComplexReference, ReadsConjugatedViews) {
 }
 
 TEST(ComplexReference, FollowsTheBlasRules) {
-  const std::vector<Z> nan(6, Z(kNaN, 1)), ones(6, Z(1, 0)), c(4, Z(3, kInf));
+  const std::vector<Z> nan(6, Z(kQuietNaN, 1)), ones(6, Z(1, 0)), c(4, Z(3, kInfinity));
   const auto view = [](const std::vector<Z>& x, std::int64_t rows, std::int64_t cols) {
     return blas_view(x.data(), rows, cols, rows);
   };
@@ -191,14 +183,14 @@ TEST(ComplexReference, FollowsTheBlasRules) {
     EXPECT_TRUE(std::isnan(re) ? std::isnan(got.real()) : got.real() == re) << got;
     EXPECT_TRUE(std::isnan(im) ? std::isnan(got.imag()) : got.imag() == im) << got;
   };
-  expect(at(0, nan, 2), 6, kInf);               // alpha = 0 does not read A
-  expect(at(1, ones, 0), 3, 0);                 // beta = 0 does not read C
-  expect(at(1, ones, 1), 6, kInf);              // a real beta: no 0 Inf
-  expect(at(1, ones, Z(0, 1)), -kInf, kNaN);    // i (3 + Inf i) = 0 Inf in the imaginary part
-  expect(at(1, ones, Z(1, 1)), -kInf, kInf);    // 3 - Inf, Inf + 3
-  expect(at(Z(kInf, 0), ones, 0), kInf, kNaN);  // Inf 3, Inf 0
-  expect(at(Z(1, kNaN), ones, 0), kNaN, kNaN);
-  expect(at(1, nan, 0), kNaN, kNaN);
+  expect(at(0, nan, 2), 6, kInfinity);                         // alpha = 0 does not read A
+  expect(at(1, ones, 0), 3, 0);                                // beta = 0 does not read C
+  expect(at(1, ones, 1), 6, kInfinity);                        // a real beta: no 0 Inf
+  expect(at(1, ones, Z(0, 1)), -kInfinity, kQuietNaN);         // i (3 + Inf i) = 0 Inf in the imaginary part
+  expect(at(1, ones, Z(1, 1)), -kInfinity, kInfinity);         // 3 - Inf, Inf + 3
+  expect(at(Z(kInfinity, 0), ones, 0), kInfinity, kQuietNaN);  // Inf 3, Inf 0
+  expect(at(Z(1, kQuietNaN), ones, 0), kQuietNaN, kQuietNaN);
+  expect(at(1, nan, 0), kQuietNaN, kQuietNaN);
 }
 
 TEST(ComplexReference, PlacesWhatIsNotFinite) {
@@ -206,7 +198,7 @@ TEST(ComplexReference, PlacesWhatIsNotFinite) {
   const Operands<Z> x(c);
   const Reference<Z> reference = reference_of(c, x);
   EXPECT_EQ(reference.rounded(0, 0), Z(5, 0));
-  EXPECT_EQ(reference.rounded(1, 0).real(), kInf);
+  EXPECT_EQ(reference.rounded(1, 0).real(), kInfinity);
   EXPECT_TRUE(std::isnan(reference.rounded(1, 0).imag()));  // Inf * 0
   EXPECT_TRUE(std::isnan(reference.rounded(2, 3).real()));
   EXPECT_TRUE(std::isnan(reference.rounded(2, 3).imag()));
@@ -248,7 +240,7 @@ void expect_red_after(const std::string& line, RealOf<T> wrong) {
 
 TEST(ComplexJudgement, SeesOneWrongPart) {
   for (const std::string line : {"z nt 4x5x30", "z cn 4x5x30 a=1-2i b=-0.5i layout=row A=exprand:phi=4"}) {
-    for (const double wrong : {kNaN, kInf, -kInf, 1e3, -1e3, 1e300}) expect_red_after<Z>(line, wrong);
+    for (const double wrong : {kQuietNaN, kInfinity, -kInfinity, 1e3, -1e3, 1e300}) expect_red_after<Z>(line, wrong);
   }
   for (const float wrong : {std::nanf(""), 1e3F, 1e30F}) expect_red_after<C>("c tr 4x5x30 a=3", wrong);
 }
@@ -268,13 +260,13 @@ TEST(ComplexJudgement, SeesConjugatesSwappedPartsAndOneUlp) {
   EXPECT_FALSE(correctly_rounded<Z>(reference, view.transposed()));
   EXPECT_FALSE(correctly_rounded<Z>(reference, view.block(0, 0, 4, 3)));
   const Z right = view(2, 3);
-  for (const Z wrong : {std::conj(right), -right, Z(right.imag(), right.real()), Z(kNaN, right.imag())}) {
+  for (const Z wrong : {std::conj(right), -right, Z(right.imag(), right.real()), Z(kQuietNaN, right.imag())}) {
     view(2, 3) = wrong;
     EXPECT_FALSE(ratio_at_most_one(error_ratios<Z>(reference, view, correct))) << wrong;
   }
   for (const Z wrong :
-       {Z(std::nextafter(right.real(), kInf), right.imag()), Z(right.real(), std::nextafter(right.imag(), 0.0)),
-        Z(right.real(), -right.imag()), Z(kNaN, right.imag()), Z(right.real(), kInf)}) {
+       {Z(std::nextafter(right.real(), kInfinity), right.imag()), Z(right.real(), std::nextafter(right.imag(), 0.0)),
+        Z(right.real(), -right.imag()), Z(kQuietNaN, right.imag()), Z(right.real(), kInfinity)}) {
     view(2, 3) = wrong;
     const Verdict verdict = correctly_rounded<Z>(reference, view);
     EXPECT_FALSE(verdict) << wrong;
@@ -293,7 +285,8 @@ TEST(ComplexJudgement, JudgesKindsPartByPart) {
   const MatrixView<Z> view = blas_view(result.data(), 3, 3, 3);
   const Allowance allowed = promised_allowance(Accuracy::native(), Gauge::kEntry, Scalar::kC128, c.k);
   EXPECT_TRUE(ratio_at_most_one(error_ratios<Z>(reference, view, allowed)));
-  for (const Z wrong : {Z(-kInf, kNaN), Z(kNaN, kNaN), Z(5, kNaN), Z(kInf, kInf), Z(kInf, 0), Z(kNaN, kInf)}) {
+  for (const Z wrong : {Z(-kInfinity, kQuietNaN), Z(kQuietNaN, kQuietNaN), Z(5, kQuietNaN), Z(kInfinity, kInfinity),
+                        Z(kInfinity, 0), Z(kQuietNaN, kInfinity)}) {
     const Z right = std::exchange(view(1, 1), wrong);
     EXPECT_FALSE(ratio_at_most_one(error_ratios<Z>(reference, view, allowed))) << wrong;
     view(1, 1) = right;
@@ -314,8 +307,8 @@ TEST(ComplexJudgement, BoundsMayDifferByPart) {
   };
   EXPECT_TRUE(judged(1e-14, 1e-8));
   EXPECT_FALSE(judged(1e-8, 1e-14));
-  EXPECT_FALSE(judged(kNaN, 1e-8));
-  EXPECT_FALSE(judged(1e-8, kInf));
+  EXPECT_FALSE(judged(kQuietNaN, 1e-8));
+  EXPECT_FALSE(judged(1e-8, kInfinity));
   EXPECT_TRUE(ratio_at_most_one(bound_ratios<Z>(reference, view, [](std::int64_t, std::int64_t) { return 1e-8; })));
 }
 

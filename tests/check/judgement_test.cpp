@@ -8,21 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "case_line.hpp"
 #include "check/case.hpp"
 #include "check/operands.hpp"
 #include "check/reference.hpp"
 
 namespace kizami::check {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Case case_of(const std::string& line) {
-  const Result<Case> c = parse_case(line);
-  EXPECT_TRUE(c.ok()) << c.status().reason();
-  return c.ok() ? c.value() : Case{};
-}
 
 template <class T>
 Reference<T> reference_of(const Case& c, const Operands<T>& x) {
@@ -56,7 +48,8 @@ void expect_red_after(const std::string& line, T wrong) {
 
 TEST(ErrorRatios, SeeOneWrongElement) {
   for (const std::string line : {"d nt 7x5x40", "d nn 7x5x40 b=-0.5 layout=row A=exprand:phi=4"}) {
-    for (const double wrong : {kNaN, kInf, -kInf, 1e3, -1e3, 1e300}) expect_red_after<double>(line, wrong);
+    for (const double wrong : {kQuietNaN, kInfinity, -kInfinity, 1e3, -1e3, 1e300})
+      expect_red_after<double>(line, wrong);
   }
   for (const float wrong : {std::nanf(""), 1e3F, 1e30F}) expect_red_after<float>("s tn 7x5x40 a=3", wrong);
 }
@@ -71,7 +64,7 @@ TEST(ErrorRatios, SeeSwappedSignsTransposesAndOneUlp) {
   const Allowance rounding{Against::kValue, std::ldexp(1.0, -53), 0};
   EXPECT_TRUE(ratio_at_most_one(error_ratios<double>(reference, view, rounding)));
   const double right = view(2, 3);
-  for (const double wrong : {std::nextafter(right, kInf), std::nextafter(right, 0.0), -right}) {
+  for (const double wrong : {std::nextafter(right, kInfinity), std::nextafter(right, 0.0), -right}) {
     view(2, 3) = wrong;
     EXPECT_FALSE(ratio_at_most_one(error_ratios<double>(reference, view, rounding))) << wrong;
   }
@@ -90,12 +83,12 @@ TEST(ErrorRatios, JudgeKindsOfWhatIsNotFinite) {
   const MatrixView<double> view = blas_view(result.data(), 3, 3, 3);
   const Allowance allowed = promised_allowance(Accuracy::native(), Gauge::kEntry, Scalar::kF64, c.k);
   EXPECT_TRUE(ratio_at_most_one(error_ratios<double>(reference, view, allowed)));
-  for (const double wrong : {0.0, kInf, -kInf}) {
+  for (const double wrong : {0.0, kInfinity, -kInfinity}) {
     const double right = std::exchange(view(0, 2), wrong);
     EXPECT_FALSE(ratio_at_most_one(error_ratios<double>(reference, view, allowed))) << wrong;
     view(0, 2) = right;
   }
-  for (const double wrong : {0.0, kNaN, -kInf}) {
+  for (const double wrong : {0.0, kQuietNaN, -kInfinity}) {
     const double right = std::exchange(view(2, 0), wrong);
     EXPECT_FALSE(ratio_at_most_one(error_ratios<double>(reference, view, allowed))) << wrong;
     view(2, 0) = right;
@@ -113,7 +106,7 @@ TEST(BoundRatios, RefuseBoundsThatAreNoNumbers) {
         reference, view, [&](std::int64_t i, std::int64_t j) { return i == 1 && j == 2 ? at_1_2 : 1e-10; }));
   };
   EXPECT_TRUE(judged(1e-10));
-  for (const double bad : {kNaN, kInf, -1.0, -kInf}) EXPECT_FALSE(judged(bad)) << bad;
+  for (const double bad : {kQuietNaN, kInfinity, -1.0, -kInfinity}) EXPECT_FALSE(judged(bad)) << bad;
   view(1, 2) += 1e-9;
   EXPECT_FALSE(judged(1e-10));
   EXPECT_TRUE(judged(1e-8));

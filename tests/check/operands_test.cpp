@@ -8,14 +8,10 @@
 #include <cstdint>
 #include <string>
 
+#include "case_line.hpp"
+
 namespace kizami::check {
 namespace {
-
-Case case_of(const std::string& line) {
-  const Result<Case> c = parse_case(line);
-  EXPECT_TRUE(c.ok()) << c.status().reason();
-  return c.ok() ? c.value() : Case{};
-}
 
 // op(A) and op(B) have the same values whatever the ops, the layout, the padding and the alignment.
 TEST(Operands, HoldTheSameValuesForEveryStorage) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "case_line.hpp"
 #include "check/case.hpp"
 #include "check/matrix_classes.hpp"
 #include "check/operands.hpp"
@@ -17,15 +18,6 @@
 
 namespace kizami::check {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Case case_of(const std::string& line) {
-  const Result<Case> c = parse_case(line);
-  EXPECT_TRUE(c.ok()) << c.status().reason();
-  return c.ok() ? c.value() : Case{};
-}
 
 template <class T>
 Reference<T> reference_of(const Case& c, const Operands<T>& x) {
@@ -103,7 +95,7 @@ TEST(Reference, ClosedForms) {
 }
 
 TEST(Reference, FollowsTheBlasRules) {
-  const std::vector<double> nan(6, kNaN), ones(6, 1.0), threes(4, 3.0);
+  const std::vector<double> nan(6, kQuietNaN), ones(6, 1.0), threes(4, 3.0);
   const auto view = [](const std::vector<double>& x, std::int64_t rows, std::int64_t cols) {
     return blas_view(x.data(), rows, cols, rows);
   };
@@ -112,13 +104,14 @@ TEST(Reference, FollowsTheBlasRules) {
   EXPECT_EQ(Reference<double>(1, view(ones, 2, 3), view(ones, 3, 2), 0, view(nan, 2, 2)).rounded(1, 1), 3);
   EXPECT_EQ(Reference<double>(0, view(nan, 2, 3), view(nan, 3, 2), 0, view(nan, 2, 2)).rounded(0, 0), 0);
   // k = 0: alpha does not matter.
-  EXPECT_EQ(Reference<double>(kNaN, view(ones, 2, 0), view(ones, 0, 2), 2, view(threes, 2, 2)).rounded(1, 0), 6);
+  EXPECT_EQ(Reference<double>(kQuietNaN, view(ones, 2, 0), view(ones, 0, 2), 2, view(threes, 2, 2)).rounded(1, 0), 6);
   // Scalars that are not finite.
   EXPECT_TRUE(
-      std::isnan(Reference<double>(kNaN, view(ones, 2, 3), view(ones, 3, 2), 0, view(nan, 2, 2)).rounded(1, 1)));
-  EXPECT_EQ(Reference<double>(-kInf, view(ones, 2, 3), view(ones, 3, 2), 0, view(nan, 2, 2)).rounded(1, 1), -kInf);
-  EXPECT_TRUE(
-      std::isnan(Reference<double>(kInf, view(ones, 2, 3), view(ones, 3, 2), -kInf, view(threes, 2, 2)).rounded(1, 1)));
+      std::isnan(Reference<double>(kQuietNaN, view(ones, 2, 3), view(ones, 3, 2), 0, view(nan, 2, 2)).rounded(1, 1)));
+  EXPECT_EQ(Reference<double>(-kInfinity, view(ones, 2, 3), view(ones, 3, 2), 0, view(nan, 2, 2)).rounded(1, 1),
+            -kInfinity);
+  EXPECT_TRUE(std::isnan(
+      Reference<double>(kInfinity, view(ones, 2, 3), view(ones, 3, 2), -kInfinity, view(threes, 2, 2)).rounded(1, 1)));
   EXPECT_TRUE(std::isnan(Reference<double>(1, view(ones, 2, 3), view(ones, 3, 2), 1, view(nan, 2, 2)).rounded(1, 1)));
 }
 
@@ -128,9 +121,9 @@ TEST(Reference, PlacesWhatIsNotFinite) {
   const Reference<double> reference = reference_of(c, x);
   EXPECT_EQ(reference.rounded(0, 0), 1);
   EXPECT_TRUE(std::isnan(reference.rounded(1, 0)));  // Inf * 0
-  EXPECT_EQ(reference.rounded(0, 4), -kInf);
-  EXPECT_EQ(reference.rounded(1, 4), -kInf);  // Inf * -Inf
-  EXPECT_EQ(reference.rounded(1, 2), kInf);
+  EXPECT_EQ(reference.rounded(0, 4), -kInfinity);
+  EXPECT_EQ(reference.rounded(1, 4), -kInfinity);  // Inf * -Inf
+  EXPECT_EQ(reference.rounded(1, 2), kInfinity);
   for (std::int64_t j = 0; j < 5; ++j) EXPECT_TRUE(std::isnan(reference.rounded(3, j)));
 }
 
@@ -143,7 +136,7 @@ TEST(NormBounds, BracketTheNorm) {
   EXPECT_EQ(std::nextafter(norm_bounds(ones).lower, 2), norm_bounds(ones).upper);
   const std::vector<double> big(5, std::numeric_limits<double>::max());
   EXPECT_EQ(norm_bounds(big).lower, std::numeric_limits<double>::max());
-  EXPECT_EQ(norm_bounds(big).upper, kInf);
+  EXPECT_EQ(norm_bounds(big).upper, kInfinity);
   const std::vector<double> tiny(4, std::numeric_limits<double>::denorm_min());
   EXPECT_EQ(norm_bounds(tiny).lower, 2 * std::numeric_limits<double>::denorm_min());
   EXPECT_EQ(norm_bounds({}).upper, 0);
@@ -168,7 +161,7 @@ TEST(Ratio, IsAnUpperBoundOfTheDefinition) {
       for (std::int64_t j = 0; j < c.n; ++j) {
         const Allowance allowed{Against::kEntry, std::ldexp(1.0, -53), 0};
         const auto element = reference.element(i, j);
-        const double wrong = std::nextafter(reference.rounded(i, j) * (1 + 0x1p-30), kInf);
+        const double wrong = std::nextafter(reference.rounded(i, j) * (1 + 0x1p-30), kInfinity);
         if (!std::isfinite(wrong)) continue;
         Mpfr error = mpfr_element(c, x, i, j, false);
         error += Mpfr(-wrong);
@@ -211,14 +204,14 @@ TEST(Ratio, TreatsInfinityAsEveryNumberThatRoundsToIt) {
                                       MatrixView<const double>{});
     return reference.ratio(reference.element(0, 0), got, {Against::kEntry, units, 0}, 0, 0);
   };
-  EXPECT_EQ(at(column, kInf, 0x1p-53), 0);   // 2 max rounds to Inf
-  EXPECT_GT(at(column, max, 0x1p-53), 1);    // and is far from max
-  EXPECT_GT(at(column, -kInf, 0x1p-53), 1);  // opposite infinities are 2^1025 apart
-  EXPECT_GT(at(half, kInf, 0x1p-53), 1);     // 3/4 max is a quarter of the range from Inf
-  EXPECT_LE(at(half, kInf, 0.34), 1);        // which an allowance of 34 % covers
-  EXPECT_EQ(at(half, kNaN, 1), kInf);
+  EXPECT_EQ(at(column, kInfinity, 0x1p-53), 0);   // 2 max rounds to Inf
+  EXPECT_GT(at(column, max, 0x1p-53), 1);         // and is far from max
+  EXPECT_GT(at(column, -kInfinity, 0x1p-53), 1);  // opposite infinities are 2^1025 apart
+  EXPECT_GT(at(half, kInfinity, 0x1p-53), 1);     // 3/4 max is a quarter of the range from Inf
+  EXPECT_LE(at(half, kInfinity, 0.34), 1);        // which an allowance of 34 % covers
+  EXPECT_EQ(at(half, kQuietNaN, 1), kInfinity);
   EXPECT_LE(at(half, 0.75 * max, 0x1p-53), 1);
-  EXPECT_EQ(at(half, 0.75 * max, 0), kInf);  // 3/4 max has 55 bits
+  EXPECT_EQ(at(half, 0.75 * max, 0), kInfinity);  // 3/4 max has 55 bits
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 // Convolutions for tests: elements, and a reference in FP64 that knows nothing of planes.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "convolution/plan.hpp"
@@ -21,6 +24,14 @@ namespace kizami::convolution_test {
          pair(s.stride_h, s.stride_w) + ", pad " + pair(s.pad_h, s.pad_w) + ", dilation " +
          pair(s.dilation_h, s.dilation_w) + ", groups " + std::to_string(s.groups) + ", " +
          std::string(to_string(s.layout));
+}
+
+/// The plan of a convolution that has one.
+[[nodiscard]] inline convolution::Plan made(const ConvolutionShape& s,
+                                            ConvolutionFormat format = ConvolutionFormat::kAuto) {
+  Result<convolution::Plan> plan = convolution::make_plan(s, format);
+  EXPECT_TRUE(plan.ok()) << plan.status().reason();
+  return std::move(plan).value();
 }
 
 /// Small extents that meet every edge: padding beyond the filter, strides beyond it, groups, one pixel.

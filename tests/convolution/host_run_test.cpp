@@ -24,16 +24,11 @@ namespace {
 
 using convolution_test::Elements;
 using convolution_test::for_outputs;
+using convolution_test::made;
 using convolution_test::random_shape;
 using convolution_test::Reference;
 using convolution_test::reference_at;
 using convolution_test::to_text;
-
-Plan made(const ConvolutionShape& s, ConvolutionFormat format) {
-  Result<Plan> plan = make_plan(s, format);
-  EXPECT_TRUE(plan.ok()) << plan.status().reason();
-  return std::move(plan).value();
-}
 
 double largest(const float* x, std::int64_t count) {
   double found = 0;

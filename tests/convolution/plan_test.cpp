@@ -14,6 +14,7 @@
 namespace kizami::convolution {
 namespace {
 
+using convolution_test::made;
 using convolution_test::random_shape;
 using convolution_test::to_text;
 using product::ConvolutionAxis;
@@ -27,12 +28,6 @@ ConvolutionShape resnet(std::int64_t channels, std::int64_t size, std::int64_t s
   s.stride_h = s.stride_w = stride;
   s.pad_h = s.pad_w = 1;
   return s;
-}
-
-Plan made(const ConvolutionShape& s, ConvolutionFormat format = ConvolutionFormat::kAuto) {
-  Result<Plan> plan = make_plan(s, format);
-  EXPECT_TRUE(plan.ok()) << plan.status().reason();
-  return std::move(plan).value();
 }
 
 TEST(ConvolutionPlanTest, OutputsAreThoseOfTheDefinition) {

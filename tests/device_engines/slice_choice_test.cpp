@@ -28,11 +28,11 @@ namespace kizami::plan {
 namespace {
 
 /// Sums, lines of a block, streams, complex form.
-using Way = std::tuple<std::string, std::int64_t, int, std::string>;
+using SliceWay = std::tuple<std::string, std::int64_t, int, std::string>;
 /// Milliseconds of 7 truncated slices by type, n and engine: of the named ways, and what the planner took when they were
 /// recorded.
 struct Recorded {
-  std::map<Way, double> ways;
+  std::map<SliceWay, double> ways;
 };
 using Case = std::tuple<char, std::int64_t, std::string>;
 
@@ -50,7 +50,7 @@ std::map<Case, Recorded> records() {
     std::string ops;
     std::int64_t n = 0;
     spec >> type >> ops >> n;
-    const Way way{json.at("sums"), json.at("block_lines"), json.at("streams"), json.at("complex_form")};
+    const SliceWay way{json.at("sums"), json.at("block_lines"), json.at("streams"), json.at("complex_form")};
     double& ms = all[{type[0], n, json.at("engine")}].ways[way];
     const double found = json.at("ms_median").get<double>();
     ms = ms == 0 ? found : std::min(ms, found);
@@ -79,8 +79,8 @@ TEST(SliceChoice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
     const Result<Plan> plan = make({type == 'd' ? Scalar::kF64 : Scalar::kC128, n, n, n}, policy, environment);
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
     const ozaki1::Ozaki1Stage& stage = ozaki1::ozaki1_of(plan.value());
-    const Way chosen{to_string(stage.sums), stage.blocks.lines, stage.blocks.num_streams,
-                     to_string(stage.numerics.complex_form)};
+    const SliceWay chosen{to_string(stage.sums), stage.blocks.lines, stage.blocks.num_streams,
+                          to_string(stage.numerics.complex_form)};
     const auto found = recorded.ways.find(chosen);
     ASSERT_NE(found, recorded.ways.end()) << "no record of it: " << explain(plan.value());
     const auto best = std::min_element(recorded.ways.begin(), recorded.ways.end(),

@@ -185,23 +185,23 @@ class Level3 : public Interposer {
 };
 
 using Complex = std::complex<double>;
-constexpr int kN = CUBLAS_OP_N, kT = CUBLAS_OP_T, kC = CUBLAS_OP_C;
+constexpr int kOpN = CUBLAS_OP_N, kOpT = CUBLAS_OP_T, kOpC = CUBLAS_OP_C;
 
 TEST_F(Level3, RankUpdates) {
   for (const char* routine : {"syrk", "syrkx", "syr2k"}) {
-    check_all<double>(routine, {kN, kT, kC}, false, false);
-    check_all<Complex>(routine, {kN, kT}, false, false);
+    check_all<double>(routine, {kOpN, kOpT, kOpC}, false, false);
+    check_all<Complex>(routine, {kOpN, kOpT}, false, false);
   }
-  for (const char* routine : {"herk", "herkx", "her2k"}) check_all<Complex>(routine, {kN, kC}, false, false);
+  for (const char* routine : {"herk", "herkx", "her2k"}) check_all<Complex>(routine, {kOpN, kOpC}, false, false);
 }
 
 TEST_F(Level3, RankUpdatesByOneProductOfTheTriangle) {
   takes_triangles() = true;
   for (const char* routine : {"syrk", "syrkx", "syr2k"}) {
-    check_all<double>(routine, {kN, kT, kC}, false, false);
-    check_all<Complex>(routine, {kN, kT}, false, false);
+    check_all<double>(routine, {kOpN, kOpT, kOpC}, false, false);
+    check_all<Complex>(routine, {kOpN, kOpT}, false, false);
   }
-  for (const char* routine : {"herk", "herkx", "her2k"}) check_all<Complex>(routine, {kN, kC}, false, false);
+  for (const char* routine : {"herk", "herkx", "her2k"}) check_all<Complex>(routine, {kOpN, kOpC}, false, false);
   takes_triangles() = false;
 }
 
@@ -228,9 +228,9 @@ TEST_F(Level3, TheTriangleIsAskedOfAnySchemeWhereThePlannerMultipliesAtAll) {
 }
 
 TEST_F(Level3, SymmetricAndHermitian) {
-  check_all<double>("symm", {kN}, true, false);
-  check_all<Complex>("symm", {kN}, true, false);
-  check_all<Complex>("hemm", {kN}, true, false);
+  check_all<double>("symm", {kOpN}, true, false);
+  check_all<Complex>("symm", {kOpN}, true, false);
+  check_all<Complex>("hemm", {kOpN}, true, false);
 }
 
 TEST_F(Level3, SymmetricProductsAreTakenWhereToWriteAOutPays) {
@@ -272,13 +272,13 @@ TEST_F(Level3, SymmetricProductsAreTakenWhereToWriteAOutPays) {
 }
 
 TEST_F(Level3, TriangularProductsAlsoInPlace) {
-  check_all<double>("trmm", {kN, kT, kC}, true, true);
-  check_all<Complex>("trmm", {kN, kT, kC}, true, true);
+  check_all<double>("trmm", {kOpN, kOpT, kOpC}, true, true);
+  check_all<Complex>("trmm", {kOpN, kOpT, kOpC}, true, true);
 }
 
 TEST_F(Level3, Solutions) {
-  check_all<double>("trsm", {kN, kT, kC}, true, true);
-  check_all<Complex>("trsm", {kN, kT, kC}, true, true);
+  check_all<double>("trsm", {kOpN, kOpT, kOpC}, true, true);
+  check_all<Complex>("trsm", {kOpN, kOpT, kOpC}, true, true);
 }
 
 /// Seconds of a card that does so many operations a second by cuBLAS, and 160e12 by Kizami, which takes 20 us beside them.
@@ -385,7 +385,7 @@ TEST_F(Level3, SolutionsAreTakenForTheirBlocksAlone) {
 TEST_F(Level3, ABlockThatCudaRefusesIsNative) {
   compute_on_both_sides<double>();
   solved_blocks().status = {StatusCode::kOutOfMemory, "no memory for a kernel"};
-  Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
+  Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kOpN, CUBLAS_DIAG_NON_UNIT);
   const std::vector<double> expected = problem.expected();
   EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(problem.c(), expected);
@@ -401,7 +401,7 @@ TEST_F(Level3, ABlockThatCannotBeLaunchedTurnsKizamiOffAndIsNative) {
     solved_blocks().count = 0;
     solved_blocks().good = good;
     solved_blocks().status = {StatusCode::kInternal, "the test says so"};
-    Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
+    Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kOpN, CUBLAS_DIAG_NON_UNIT);
     const std::vector<double> expected = problem.expected();
     EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_SUCCESS) << good;
     EXPECT_EQ(problem.c(), expected) << good;
@@ -414,7 +414,7 @@ TEST_F(Level3, ABlockThatCannotBeLaunchedTurnsKizamiOffAndIsNative) {
   dropin::cublas::forget_device_failure();
   runtime().works = false;
   solved_blocks().count = solved_blocks().good = 0;
-  Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
+  Problem<double> problem("trsm", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kOpN, CUBLAS_DIAG_NON_UNIT);
   EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_EXECUTION_FAILED);
   EXPECT_TRUE(native.empty());
 }
@@ -423,7 +423,7 @@ TEST_F(Level3, ProductsThatKizamiRefusesAreNative) {
   compute_on_both_sides<double>();
   kizami_status = {StatusCode::kUnsupported, "no memory"};
   for (const char* routine : {"syr2k", "symm", "trmm", "trsm"}) {
-    Problem<double> problem(routine, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
+    Problem<double> problem(routine, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kOpN, CUBLAS_DIAG_NON_UNIT);
     check(problem);
   }
 }
@@ -431,7 +431,7 @@ TEST_F(Level3, ProductsThatKizamiRefusesAreNative) {
 TEST_F(Level3, TheFirstErrorOfCublasIsReturned) {
   compute_on_both_sides<double>();
   native_status = CUBLAS_STATUS_EXECUTION_FAILED;
-  Problem<double> problem("syrk", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
+  Problem<double> problem("syrk", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kOpN, CUBLAS_DIAG_NON_UNIT);
   EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_EXECUTION_FAILED);
   EXPECT_EQ(native.size(), 1U);
   EXPECT_TRUE(kizami.empty());
@@ -521,7 +521,7 @@ TEST_F(Level3, NoAnswerWithoutMemoryIsRemembered) {
 }
 
 TEST_F(Level3, LeftAsAWhole) {
-  Problem<Complex> problem("herk", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kN, CUBLAS_DIAG_NON_UNIT);
+  Problem<Complex> problem("herk", CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, kOpN, CUBLAS_DIAG_NON_UNIT);
   Arguments<Complex>& x = problem.arguments();
   const auto function = [&] { return call_cublas(x); };
   expect_forwarded(function);  // blocks of so small a call are slower than all of it
@@ -538,9 +538,9 @@ TEST_F(Level3, LeftAsAWhole) {
   call(function);
   EXPECT_FALSE(kizami.empty());
   configuration().settings.policy.accuracy = Accuracy::native();
-  x.op_a = kT;  // is not one of herk
+  x.op_a = kOpT;  // is not one of herk
   expect_forwarded(function);
-  x.op_a = kN;
+  x.op_a = kOpN;
   x.alpha = 0;
   expect_forwarded(function);
   x.alpha = 1;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kWide = 7;  ///< exceptions of a call that is a loss
 
-Site site_of(std::int64_t m) {
+Site site_of_rows(std::int64_t m) {
   Site site;
   site.m = m;
   return site;
@@ -48,18 +48,18 @@ class LearnedSitesTest : public testing::Test {
 
 TEST_F(LearnedSitesTest, TheThirdCallIsNative) {
   for (int i = 0; i < 2; ++i) {
-    const LearnedSites::Answer answer = next(site_of(1));
+    const LearnedSites::Answer answer = next(site_of_rows(1));
     EXPECT_FALSE(answer.is_native);
     tell(answer, kWide);
   }
-  EXPECT_TRUE(next(site_of(1)).is_native);
+  EXPECT_TRUE(next(site_of_rows(1)).is_native);
   EXPECT_EQ(judged, 1) << "an effort that is as before is not judged again";
-  EXPECT_FALSE(next(site_of(2)).is_native) << "of another shape";
+  EXPECT_FALSE(next(site_of_rows(2)).is_native) << "of another shape";
 }
 
 TEST_F(LearnedSitesTest, BothOfTheLastTwoCallsAreHeard) {
   for (const bool is_later_first : {false, true}) {
-    const Site site = site_of(is_later_first ? 2 : 3);
+    const Site site = site_of_rows(is_later_first ? 2 : 3);
     const LearnedSites::Answer first = next(site);
     const LearnedSites::Answer second = next(site);
     EXPECT_NE(first.word, second.word);
@@ -71,23 +71,23 @@ TEST_F(LearnedSitesTest, BothOfTheLastTwoCallsAreHeard) {
 
 TEST_F(LearnedSitesTest, TheOrderOfCallsCounts) {
   // Told in any order, a loss before a win is none, and a loss behind it is one.
-  const LearnedSites::Answer loss = next(site_of(1));
-  const LearnedSites::Answer win = next(site_of(1));
+  const LearnedSites::Answer loss = next(site_of_rows(1));
+  const LearnedSites::Answer win = next(site_of_rows(1));
   tell(win, 0);
   tell(loss, kWide);
-  const LearnedSites::Answer third = next(site_of(1));
+  const LearnedSites::Answer third = next(site_of_rows(1));
   ASSERT_FALSE(third.is_native);
   tell(third, kWide);
-  const LearnedSites::Answer fourth = next(site_of(1));
+  const LearnedSites::Answer fourth = next(site_of_rows(1));
   ASSERT_FALSE(fourth.is_native);
   tell(fourth, kWide);
-  EXPECT_TRUE(next(site_of(1)).is_native);
+  EXPECT_TRUE(next(site_of_rows(1)).is_native);
 }
 
 TEST_F(LearnedSitesTest, ACallIsHeardOnce) {
-  const LearnedSites::Answer answer = next(site_of(1));
+  const LearnedSites::Answer answer = next(site_of_rows(1));
   tell(answer, kWide);
-  for (int i = 0; i < 10; ++i) EXPECT_FALSE(next(site_of(1)).is_native);
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(next(site_of_rows(1)).is_native);
 }
 
 TEST_F(LearnedSitesTest, EverythingOfASiteTellsItFromOthers) {
@@ -113,13 +113,13 @@ TEST_F(LearnedSitesTest, EverythingOfASiteTellsItFromOthers) {
 
 // More sites than there is room for: the table stays whole, words are within it, and a site that is used stays.
 TEST_F(LearnedSitesTest, TheLongestUnusedGoes) {
-  const Site kept = site_of(0);
+  const Site kept = site_of_rows(0);
   for (int i = 0; i < 2; ++i) tell(next(kept), kWide);
   std::set<std::size_t> used;
   int num_kept = 0;
   constexpr std::int64_t kSites = 4 * LearnedSites::kWords;
   for (std::int64_t m = 1; m <= kSites; ++m) {
-    const LearnedSites::Answer answer = next(site_of(m));
+    const LearnedSites::Answer answer = next(site_of_rows(m));
     ASSERT_LT(answer.word, LearnedSites::kWords);
     EXPECT_FALSE(answer.is_native);
     used.insert(answer.word);
@@ -127,7 +127,7 @@ TEST_F(LearnedSitesTest, TheLongestUnusedGoes) {
   }
   EXPECT_EQ(num_kept + 9, kSites) << "native but for its trials: after 16, 32, ... 1024, and 1024 calls";
   EXPECT_GT(used.size(), LearnedSites::kWords / 3) << "sites are spread over the table";
-  EXPECT_FALSE(next(site_of(1)).is_native);
+  EXPECT_FALSE(next(site_of_rows(1)).is_native);
 }
 
 // A call of a site that has gone is not taken for one of the site that has its place now.
@@ -135,13 +135,13 @@ TEST_F(LearnedSitesTest, WhatIsToldOfAnotherSiteIsNotHeard) {
   std::vector<LearnedSites::Answer> late;
   constexpr std::int64_t kMany = 4 * LearnedSites::kWords;
   for (std::int64_t m = 0; m < kMany; ++m) {
-    late.push_back(next(site_of(m)));
-    late.push_back(next(site_of(m)));
+    late.push_back(next(site_of_rows(m)));
+    late.push_back(next(site_of_rows(m)));
   }
   constexpr std::int64_t kFresh = 1 << 20;
-  for (std::int64_t m = 0; m < kMany; ++m) EXPECT_FALSE(next(site_of(kFresh + m)).is_native);
+  for (std::int64_t m = 0; m < kMany; ++m) EXPECT_FALSE(next(site_of_rows(kFresh + m)).is_native);
   for (const LearnedSites::Answer& answer : late) tell(answer, kWide);
-  for (std::int64_t m = kMany - 1; m >= 0; --m) EXPECT_FALSE(next(site_of(kFresh + m)).is_native) << m;
+  for (std::int64_t m = kMany - 1; m >= 0; --m) EXPECT_FALSE(next(site_of_rows(kFresh + m)).is_native) << m;
   EXPECT_EQ(judged, 0);
 }
 
@@ -151,28 +151,28 @@ TEST(LearnedSitesNumbers, BeginAgainAfterTheLast) {
   const auto told = [&](std::size_t word) { return words[word]; };
   for (const std::uint32_t number : {(1U << 24) - 1, 0U, 1U}) {
     const LearnedSites::Answer answer =
-        sites.next_call(site_of(1), told, [](const Effort& effort) { return effort.num_exceptions == kWide; });
+        sites.next_call(site_of_rows(1), told, [](const Effort& effort) { return effort.num_exceptions == kWide; });
     EXPECT_FALSE(answer.is_native);
     EXPECT_EQ(answer.number, number);
     Effort effort;
     effort.num_exceptions = number > 1 ? 0 : kWide;
     words[answer.word] = ToldEffort{number, effort};
   }
-  EXPECT_TRUE(sites.next_call(site_of(1), told, [](const Effort&) { return true; }).is_native);
+  EXPECT_TRUE(sites.next_call(site_of_rows(1), told, [](const Effort&) { return true; }).is_native);
 }
 
 TEST_F(LearnedSitesTest, AFailingJudgeLeavesTheTableUsable) {
-  tell(next(site_of(1)), kWide);
+  tell(next(site_of_rows(1)), kWide);
   const auto told = [&](std::size_t word) { return words.at(word); };
-  EXPECT_THROW(static_cast<void>(sites.next_call(site_of(1), told, [](const Effort&) -> bool { throw 1; })), int);
-  EXPECT_FALSE(next(site_of(1)).is_native);
+  EXPECT_THROW(static_cast<void>(sites.next_call(site_of_rows(1), told, [](const Effort&) -> bool { throw 1; })), int);
+  EXPECT_FALSE(next(site_of_rows(1)).is_native);
 }
 
 constinit base::PerProcess<LearnedSites> process_sites;
 
 LearnedSites::Answer next_of_process(std::int64_t m) {
   return process_sites.get().next_call(
-      site_of(m), [](std::size_t) { return std::optional<ToldEffort>(); }, [](const Effort&) { return false; });
+      site_of_rows(m), [](std::size_t) { return std::optional<ToldEffort>(); }, [](const Effort&) { return false; });
 }
 
 TEST(LearnedSitesThreads, NumbersOfAPlaceAreGivenOnce) {
@@ -186,7 +186,7 @@ TEST(LearnedSitesThreads, NumbersOfAPlaceAreGivenOnce) {
       for (std::uint32_t i = 0; i < kCalls; ++i) {
         mine.push_back(sites
                            .next_call(
-                               site_of(1), [](std::size_t) { return std::optional<ToldEffort>(); },
+                               site_of_rows(1), [](std::size_t) { return std::optional<ToldEffort>(); },
                                [](const Effort&) { return false; })
                            .number);
       }

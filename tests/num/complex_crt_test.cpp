@@ -7,6 +7,7 @@
 
 #include "num/crt_table.hpp"
 #include "tests/num/complex_integers.hpp"
+#include "tests/num/crt_digits.hpp"
 
 namespace kizami::num {
 namespace {
@@ -15,19 +16,10 @@ using tests::ComplexInteger;
 using tests::Integer;
 using tests::integer;
 using tests::Rational;
+using tests::reassemble;
 using tests::Rng;
 
 constexpr Part kParts[] = {Part::kReal, Part::kImaginary};
-
-Integer reassemble(const double* digits, int count) {
-  Integer x = 0;
-  for (int d = count - 1; d >= 0; --d) {
-    EXPECT_GE(digits[d], 0);
-    EXPECT_LT(Integer(digits[d]), tests::power_of_two(kCrtDigitBits));
-    x = (x << kCrtDigitBits) + Integer(digits[d]);
-  }
-  return x;
-}
 
 TEST(ComplexModuli, HaveTheRootsAndPlanesTheyClaim) {
   int plane = 0;

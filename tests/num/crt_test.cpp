@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "num/crt_table.hpp"
+#include "tests/num/crt_digits.hpp"
 #include "tests/num/exact_numbers.hpp"
 
 namespace kizami::num {
@@ -17,6 +18,7 @@ namespace {
 using tests::Integer;
 using tests::integer;
 using tests::Rational;
+using tests::reassemble;
 using tests::Rng;
 
 template <std::size_t S>
@@ -60,16 +62,6 @@ TEST(Crt, BasisTestSeesOneWrongBit) {
   CrtConstants<5> crt = make_crt<5>(kRealModuli);
   crt.weights[3].limb[0] ^= 1;
   EXPECT_FALSE(is_crt_basis(crt, kRealModuli));
-}
-
-Integer reassemble(const double* digits, int count) {
-  Integer x = 0;
-  for (int d = count - 1; d >= 0; --d) {
-    EXPECT_GE(digits[d], 0);
-    EXPECT_LT(Integer(digits[d]), tests::power_of_two(kCrtDigitBits));
-    x = (x << kCrtDigitBits) + Integer(digits[d]);
-  }
-  return x;
 }
 
 TEST(CrtTable, DigitsReassembleToTheConstants) {

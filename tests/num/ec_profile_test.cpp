@@ -135,14 +135,14 @@ Parts parts_of(float y) {
   return {parts[0], parts[1]};
 }
 
-struct Pair {
+struct ProfilePair {
   Line a;
   Line b;
   double budget;
 };
 /// Both lines so that all errors of a b add up.
-Pair worst_pair(std::size_t k, double spread, double depth, std::mt19937_64& rng) {
-  Pair pair{worst_line(k, spread, depth, rng), worst_line(k, spread, depth, rng), 0};
+ProfilePair worst_pair(std::size_t k, double spread, double depth, std::mt19937_64& rng) {
+  ProfilePair pair{worst_line(k, spread, depth, rng), worst_line(k, spread, depth, rng), 0};
   std::reverse(pair.b.begin(), pair.b.end());
   for (std::size_t h = 0; h < k; ++h) {
     const double exact = double{pair.a[h]} * double{pair.b[h]};
@@ -158,7 +158,7 @@ void for_worst_pairs(const Use& use) {
   for (const std::size_t k : {std::size_t{64}, std::size_t{1000}, std::size_t{4096}}) {
     for (const double spread : {0.1, 1.0, 2.0, 3.0, 4.0}) {
       for (const double depth : {0.0, 4.0, 9.0, 13.0, 16.0}) {
-        const Pair pair = worst_pair(k, spread, depth, rng);
+        const ProfilePair pair = worst_pair(k, spread, depth, rng);
         if (pair.budget < 0x1p-6) use(pair);
       }
     }
@@ -168,7 +168,7 @@ void for_worst_pairs(const Use& use) {
 TEST(EcProfile, WhatTheSplitMissesIsWithinTheBudget) {
   double worst = 0;
   int num_cases = 0;
-  for_worst_pairs([&](const Pair& pair) {
+  for_worst_pairs([&](const ProfilePair& pair) {
     double error = 0;
     double gauge = 0;
     double counted = 0;  // by ec_bound()
@@ -188,7 +188,7 @@ TEST(EcProfile, WhatTheSplitMissesIsWithinTheBudget) {
 }
 
 TEST(EcProfile, WhatTheTensorCoreMissesIsWithinBoundAndBudget) {
-  for_worst_pairs([&](const Pair& pair) {
+  for_worst_pairs([&](const ProfilePair& pair) {
     const auto k = static_cast<std::int64_t>(pair.a.size());
     for (const EcPromotion promotion : product::kEcPromotions) {
       product::FloatProductDesc desc = product::ec_arithmetic(EcFormat::kF16, promotion);

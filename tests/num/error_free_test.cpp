@@ -24,9 +24,9 @@ namespace {
 __extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ wants a typedef
 
 template <class T>
-constexpr T kMax = std::numeric_limits<T>::max();
+constexpr T kMostFinite = std::numeric_limits<T>::max();
 template <class T>
-constexpr T kDenormMin = std::numeric_limits<T>::denorm_min();
+constexpr T kLeastPositive = std::numeric_limits<T>::denorm_min();
 template <class T>
 constexpr int kBits = std::numeric_limits<T>::digits;
 
@@ -195,17 +195,17 @@ TYPED_TEST(ErrorFree, SumsOfSubnormalsAreExact) {
 
 TYPED_TEST(ErrorFree, SumsAreExactUpToOverflow) {
   using T = TypeParam;
-  const T below_max = std::nextafter(kMax<T>, T{0});
+  const T below_max = std::nextafter(kMostFinite<T>, T{0});
   int num_finite = 0;
   for (const auto& [a, b] : random_pairs<T>(tests::cases(20'000), Range<T>::kHigh - kBits<T> - 2, Range<T>::kHigh, 3)) {
-    if (std::fabs(a) == kMax<T> || std::fabs(b) == kMax<T> || !std::isfinite(a + b)) continue;
+    if (std::fabs(a) == kMostFinite<T> || std::fabs(b) == kMostFinite<T> || !std::isfinite(a + b)) continue;
     expect_exact_sum(a, b);
     ++num_finite;
   }
   if (!tests::kIsSanitized) {
     EXPECT_GE(num_finite, 10'000);
   }
-  for (const T b : {T{0}, T{1}, kDenormMin<T>, -T{1}, -kMax<T> / 2, -below_max, below_max / 4}) {
+  for (const T b : {T{0}, T{1}, kLeastPositive<T>, -T{1}, -kMostFinite<T> / 2, -below_max, below_max / 4}) {
     if (std::isfinite(below_max + b)) expect_exact_sum(below_max, b);
   }
   EXPECT_EQ(two_sum(below_max, -below_max), (Pair<T>{0, 0}));

@@ -94,7 +94,7 @@ AttentionOperands<T> exact_attention(const AttentionShape& shape, int head_size)
 
 /// How T rounds: u relative, eta where it underflows.
 template <class T>
-struct Rounding {
+struct AttentionRounding {
   static constexpr bool kIsHalf = std::is_same_v<T, __half>;
   static constexpr double kU = kIsHalf ? 0x1p-11 : 0x1p-8;
   static constexpr double kEta = kIsHalf ? 0x1p-25 : 0x1p-126;  // BF16: where exp2 is flushed
@@ -121,8 +121,8 @@ template <class T>
 AttentionRow attention_row(const AttentionOperands<T>& x, int head, int i, int keys_a_tile, double exp2_units) {
   constexpr double kU = 0x1p-24;
   constexpr double kHigherOrder = 1 + 0x1p-6;
-  const double v = Rounding<T>::kU;
-  const double eta = Rounding<T>::kEta;
+  const double v = AttentionRounding<T>::kU;
+  const double eta = AttentionRounding<T>::kEta;
   const auto size = static_cast<std::size_t>(x.head_size);
   const int num_keys = x.num_visible(i);
   const double num_tiles = std::ceil(static_cast<double>(num_keys) / keys_a_tile);

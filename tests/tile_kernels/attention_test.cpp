@@ -13,11 +13,11 @@ namespace {
 /// Of exp2 of the C library, in units of u: less than one unit in the last place.
 constexpr double kExp2Units = 2;
 
-constexpr AttentionShape kShapes[] = {{1, 1, 1, Visible::kAll},      {2, 16, 32, Visible::kAll},
-                                      {3, 33, 70, Visible::kAll},    {1, 5, 200, Visible::kAll},
-                                      {1, 20, 95, Visible::kAll},    {1, 1, 1, Visible::kCausal},
-                                      {2, 64, 64, Visible::kCausal}, {3, 75, 75, Visible::kCausal},
-                                      {1, 50, 20, Visible::kCausal}, {1, 20, 90, Visible::kCausal}};
+constexpr AttentionShape kAttentionShapes[] = {{1, 1, 1, Visible::kAll},      {2, 16, 32, Visible::kAll},
+                                               {3, 33, 70, Visible::kAll},    {1, 5, 200, Visible::kAll},
+                                               {1, 20, 95, Visible::kAll},    {1, 1, 1, Visible::kCausal},
+                                               {2, 64, 64, Visible::kCausal}, {3, 75, 75, Visible::kCausal},
+                                               {1, 50, 20, Visible::kCausal}, {1, 20, 90, Visible::kCausal}};
 
 template <class T, int kTileQ, int kTileK, int kHead>
 std::vector<T> attention_on_host(const AttentionOperands<T>& x) {
@@ -37,7 +37,7 @@ std::vector<T> attention_on_host(const AttentionOperands<T>& x) {
 
 template <class T, int kTileQ, int kTileK, int kHead>
 void expect_within_bound() {
-  for (const AttentionShape& shape : kShapes) {
+  for (const AttentionShape& shape : kAttentionShapes) {
     for (const double sharpness : {0.0, 1.0, 8.0}) {
       const auto x = random_attention<T>(shape, kHead, sharpness);
       expect_attention(x, attention_on_host<T, kTileQ, kTileK, kHead>(x), kTileK, kExp2Units);
@@ -46,7 +46,7 @@ void expect_within_bound() {
 }
 template <class T, int kTileQ, int kTileK, int kHead>
 void expect_exact() {
-  for (const AttentionShape& shape : kShapes) {
+  for (const AttentionShape& shape : kAttentionShapes) {
     const auto x = exact_attention<T>(shape, kHead);
     expect_exact_attention(x, attention_on_host<T, kTileQ, kTileK, kHead>(x));
   }

@@ -12,7 +12,7 @@
 namespace kizami::tile_kernels_test {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// What the numbers of a case are.
 enum class Numbers : std::uint8_t { kRandom, kLargest, kOpposite };
@@ -21,13 +21,13 @@ enum class Numbers : std::uint8_t { kRandom, kLargest, kOpposite };
 template <class Slice>
 struct Rows {
   Rows(int rows, int k, int bits, Numbers numbers, bool is_negative, unsigned seed)
-      : stride((k + 127) / 128 * 128), values(at(std::int64_t{rows} * stride), 0) {
+      : stride((k + 127) / 128 * 128), values(index(std::int64_t{rows} * stride), 0) {
     std::mt19937 random(seed);
     std::uniform_int_distribution<int> any(-(1 << bits), 1 << bits);
     for (int i = 0; i < rows; ++i) {
       for (int h = 0; h < k; ++h) {
         const int largest = is_negative ? -(1 << bits) : 1 << bits;
-        values[at(std::int64_t{i} * stride + h)] = numbers == Numbers::kRandom ? any(random) : largest;
+        values[index(std::int64_t{i} * stride + h)] = numbers == Numbers::kRandom ? any(random) : largest;
       }
     }
     for (const int value : values) slices.push_back(Slice(static_cast<float>(value)));
@@ -44,7 +44,7 @@ void expect_product(int bits, int m, int n, int k, Numbers numbers) {
   const Rows<Slice> a(m, k, bits, numbers, false, 1);
   const Rows<Slice> b(n, k, bits, numbers, numbers == Numbers::kOpposite, 2);
   const int col_stride = m + 3;
-  std::vector<std::int32_t> c(at(std::int64_t{n} * col_stride), 77);
+  std::vector<std::int32_t> c(index(std::int64_t{n} * col_stride), 77);
   const dim3 grid(static_cast<unsigned>(((n + 15) / 16) * ((m + 31) / 32)));
   Status status;
   if constexpr (sizeof(Slice) == 1) {
@@ -61,9 +61,9 @@ void expect_product(int bits, int m, int n, int k, Numbers numbers) {
     for (int i = 0; i < col_stride; ++i) {
       std::int64_t sum = i < m ? 0 : 77;
       for (int h = 0; h < k && i < m; ++h)
-        sum +=
-            std::int64_t{a.values[at(std::int64_t{i} * a.stride + h)]} * b.values[at(std::int64_t{j} * b.stride + h)];
-      ASSERT_EQ(c[at(std::int64_t{j} * col_stride + i)], sum)
+        sum += std::int64_t{a.values[index(std::int64_t{i} * a.stride + h)]} *
+               b.values[index(std::int64_t{j} * b.stride + h)];
+      ASSERT_EQ(c[index(std::int64_t{j} * col_stride + i)], sum)
           << m << " x " << n << " x " << k << " of " << bits << " bits at " << i << ", " << j;
     }
   }

@@ -19,10 +19,10 @@ namespace {
 /// Of exp of the C library, in units of u: less than one unit in the last place.
 constexpr double kExpUnits = 2;
 
-constexpr RowShape kShapes[] = {{1, 1}, {3, 31}, {8, 32}, {9, 33}, {2, 300}, {17, 5}};
+constexpr RowShape kRowShapes[] = {{1, 1}, {3, 31}, {8, 32}, {9, 33}, {2, 300}, {17, 5}};
 
 TEST(SoftmaxRows, WithinItsBound) {
-  for (const RowShape& s : kShapes) {
+  for (const RowShape& s : kRowShapes) {
     const int stride = s.cols + 3;
     const std::vector<float> x = random_rows(s, stride, 5, 80);  // exp of the elements themselves would overflow
     std::vector<float> y(x.size(), -1.0F);
@@ -50,7 +50,7 @@ TEST(SoftmaxRows, SpecialValues) {
 }
 
 TEST(LayerNormRows, WithinItsBound) {
-  for (const RowShape& s : kShapes) {
+  for (const RowShape& s : kRowShapes) {
     const int stride = s.cols + 1;
     const std::vector<float> x = random_rows(s, stride, 2, 1);
     const std::vector<float> weight = random_rows({1, s.cols}, s.cols, 1, 0);

@@ -11,14 +11,6 @@
 namespace kizami::tile_test {
 namespace {
 
-template <class E>
-double real(E x) {
-  return static_cast<double>(static_cast<float>(x));
-}
-template <>
-double real(double x) {
-  return x;
-}
 /// x rounded once to E.
 template <class E>
 E rounded(double x) {

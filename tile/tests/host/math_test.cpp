@@ -33,12 +33,6 @@ constexpr int kLeastExponent<__half> = -14;
 template <>
 constexpr int kLeastExponent<__nv_bfloat16> = -126;
 
-template <class E>
-double real(E x) {
-  if constexpr (std::is_same_v<E, double>) return x;
-  return static_cast<double>(static_cast<float>(x));
-}
-
 /// Checks |actual - f(x, y)| <= kMaxUlps ulp of the result.
 template <class E, class F>
 void expect_close(const char* name, E actual, double x, double y, const F& f) {

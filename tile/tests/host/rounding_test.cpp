@@ -43,12 +43,6 @@ E exact(double x) {
     return static_cast<E>(x);
   }
 }
-template <class E>
-double real(E x) {
-  if constexpr (std::is_same_v<E, double>) return x;
-  return static_cast<double>(static_cast<float>(x));
-}
-
 enum class Op { kAdd, kSub, kMul, kDiv, kFma, kSqrt };
 
 /// The operation by MPFR, rounded once in E's format.

@@ -19,6 +19,13 @@ namespace ct = cuda::tiles;
 template <class E>
 using Held = std::conditional_t<std::is_same_v<E, bool>, unsigned char, E>;
 
+/// The value of an element of a floating-point format.
+template <class E>
+[[nodiscard]] double real(E x) {
+  if constexpr (std::is_same_v<E, double>) return x;
+  return static_cast<double>(static_cast<float>(x));
+}
+
 /// A tile of type T whose elements are make(0), make(1), ... in row-major order.
 template <class T, class Make>
 T tile_of(const Make& make) {
