@@ -82,7 +82,7 @@ function(kizami_module)
       kizami_named(walkers ${KIZAMI_WALKING_FILES} IN ${arg_SOURCES})
       kizami_sources_walk_plans(${walkers})  # not under sanitizers
     endif()
-    if(NOT arg_NAME MATCHES "^engine_")  # whose products are alike, down to their local names
+    if(NOT arg_NAME MATCHES "^(engine|scheme)_")  # whose sources for host and device, or types, are alike down to their local names
       kizami_unity(${target})
     endif()
     set_property(GLOBAL APPEND PROPERTY KIZAMI_MODULES_WITH_SOURCES ${target})

@@ -299,10 +299,13 @@ class FromBytes {
   }
   /// One bit for each of this lane's rows that someone else answers. By whole warps.
   [[nodiscard]] __device__ __forceinline__ unsigned repaired_of_lane(const Run& run, std::uint32_t words) const {
-    const int bit = static_cast<int>((task_.first_row + std::int64_t{run.rows} * kWarpRows) % 32) + lane();
+    const int first = static_cast<int>((task_.first_row + std::int64_t{run.rows} * kWarpRows) % 32) + kSide * lane();
     unsigned repaired = 0;
 #pragma unroll
-    for (int e = 0; e < 4; ++e) repaired |= (__shfl_sync(~0u, words, bit / 32 + e) >> (bit % 32) & 1u) << e;
+    for (int e = 0; e < 4; ++e) {
+      const int bit = first + device::row_of_lane<kSide>(e);
+      repaired |= (__shfl_sync(~0u, words, bit / 32) >> (bit % 32) & 1u) << e;
+    }
     return repaired;
   }
 
