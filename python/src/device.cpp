@@ -13,9 +13,10 @@ namespace kizami::python {
 namespace {
 
 std::vector<Outcome> run_device_arrays(const Plan& plan, int device, std::uintptr_t stream, std::complex<double> alpha,
-                                const InputArray& a, std::string_view op_a, const DevicePrepared* a_prepared,
-                                const InputArray& b, std::string_view op_b, const DevicePrepared* b_prepared,
-                                std::complex<double> beta, const nb::object& c, bool wants_outcomes, bool waits) {
+                                       const InputArray& a, std::string_view op_a, const DevicePrepared* a_prepared,
+                                       const InputArray& b, std::string_view op_b, const DevicePrepared* b_prepared,
+                                       std::complex<double> beta, const nb::object& c, bool wants_outcomes,
+                                       bool waits) {
   const auto prepared = [](const DevicePrepared* x) { return x == nullptr ? nullptr : &x->operand; };
   DeviceCall call{plan,
                   device,

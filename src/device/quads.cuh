@@ -49,8 +49,8 @@ __device__ void store(const MatrixView<T>& c, std::int64_t i, std::int64_t j, co
   }
 }
 
-/// The four rows of a lane, of the 128 of its warp: kSide neighbours, and those that follow the warp's others. So what the
-/// lanes store at once are neighbours, if kSide elements are one store.
+/// The four rows of a lane, of the 128 of its warp: four neighbours, or with kSide = 1 every 32nd, so that what the lanes
+/// store at once are neighbours.
 template <int kSide>
 [[nodiscard]] __device__ constexpr int row_of_lane(int e) {
   return e % kSide + e / kSide * (32 * kSide);
@@ -60,15 +60,6 @@ template <int kSide, class T>
 __device__ void store_rows(const MatrixView<T>& c, std::int64_t i, std::int64_t j, const T (&value)[4],
                            unsigned wanted) {
   T* const out = c.data + i * c.row_stride + j * c.col_stride;
-  if constexpr (kSide == 2 && sizeof(T) == 8) {
-    if (wanted == 15u && c.row_stride == 1 && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
-#pragma unroll
-      for (int e = 0; e < 4; e += 2)
-        *reinterpret_cast<double2*>(out + row_of_lane<kSide>(e)) =
-            double2{bit_cast<double>(value[e]), bit_cast<double>(value[e + 1])};
-      return;
-    }
-  }
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
     if ((wanted >> e & 1) != 0) store_element(out + row_of_lane<kSide>(e) * c.row_stride, value[e]);

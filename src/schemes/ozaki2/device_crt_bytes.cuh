@@ -215,7 +215,8 @@ class FromBytes {
   /// Word from which on a lane has all bytes that it needs, so that the next ones may be on their way: early, where
   /// registers allow it.
   static constexpr int kLastOfWords = Shape::kTurns == 2 || kPieces == 5 ? 1 : 0;
-  static constexpr int kSide = std::max(1, 16 / static_cast<int>(sizeof(T)));  ///< rows that a lane stores at once
+  /// Of the rows that a lane writes: 16 bytes a store want neighbours in the other lanes, of 8 a lane stores two.
+  static constexpr int kSide = sizeof(T) == 16 ? 1 : 4;
   using Words = std::uint32_t[kWords][kQuads];
   using Bytes = std::uint32_t[2 * Shape::kProducts][4];  ///< of four elements, in words of four planes
 
@@ -269,8 +270,12 @@ class FromBytes {
       double x[Shape::kParts][4];
       read_numbers(x);
       epilogue.judge_scales();
-      const unsigned repaired = epilogue.epilogue.has_repairs ? repaired_of_lane(at, repairs) : 0;
-      epilogue.write(task_, j, col_scale, x, [&] { return repaired; });
+      if constexpr (kSide == 4) {
+        epilogue.write(task_, j, col_scale, x, [&] { return repaired_of_lane(at, repairs); });
+      } else {  // whose lanes ask each other
+        const unsigned repaired = epilogue.epilogue.has_repairs ? repaired_of_lane(at, repairs) : 0;
+        epilogue.write(task_, j, col_scale, x, [&] { return repaired; });
+      }
       if (!has_next) break;
       if (is_claimed) epilogue.take_rows(task_, first_row(next));
       at = next;
@@ -292,21 +297,27 @@ class FromBytes {
     return std::int64_t{run.rows} * kWarpRows + kSide * lane();
   }
 
-  /// The words of the repaired elements' bits of a run's rows, one in a lane, and again from the eighth on.
+  /// The word of the repaired elements' bits of this lane's four neighbours; or those of all rows of the run, one in a lane,
+  /// and again from the eighth on.
   [[nodiscard]] __device__ __forceinline__ std::uint32_t repair_word_of_lane(const Run& run) const {
-    const std::int64_t word = (task_.first_row + std::int64_t{run.rows} * kWarpRows) / 32 + lane() % 8;
+    const std::int64_t row = task_.first_row + (kSide == 4 ? first_row(run) : std::int64_t{run.rows} * kWarpRows);
+    const std::int64_t word = row / 32 + (kSide == 4 ? 0 : lane() % 8);
     return word < task_.bits_stride ? task_.repair_bits[(task_.first_col + run.column) * task_.bits_stride + word] : 0;
   }
   /// One bit for each of this lane's rows that someone else answers. By whole warps.
   [[nodiscard]] __device__ __forceinline__ unsigned repaired_of_lane(const Run& run, std::uint32_t words) const {
-    const int first = static_cast<int>((task_.first_row + std::int64_t{run.rows} * kWarpRows) % 32) + kSide * lane();
-    unsigned repaired = 0;
+    if constexpr (kSide == 4) {
+      return words >> static_cast<int>((task_.first_row + first_row(run)) % 32);
+    } else {
+      const int first = static_cast<int>((task_.first_row + std::int64_t{run.rows} * kWarpRows) % 32) + kSide * lane();
+      unsigned repaired = 0;
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int bit = first + device::row_of_lane<kSide>(e);
-      repaired |= (__shfl_sync(~0u, words, bit / 32) >> (bit % 32) & 1u) << e;
+      for (int e = 0; e < 4; ++e) {
+        const int bit = first + device::row_of_lane<kSide>(e);
+        repaired |= (__shfl_sync(~0u, words, bit / 32) >> (bit % 32) & 1u) << e;
+      }
+      return repaired;
     }
-    return repaired;
   }
 
   /// In lane 0. @range count: of runs

@@ -209,8 +209,9 @@ struct NumberEpilogue {
   [[nodiscard]] __device__ __forceinline__ unsigned there(const DeviceReconstruction<T>& task) const {
     unsigned rows = 15u;
     if constexpr (kSide < 4) {
+      const auto left = static_cast<int>(min(task.c.rows - i, std::int64_t{128}));
 #pragma unroll
-      for (int e = 0; e < 4; ++e) rows ^= row_of(e) < task.c.rows ? 0u : 1u << e;
+      for (int e = 0; e < 4; ++e) rows ^= device::row_of_lane<kSide>(e) < left ? 0u : 1u << e;
     }
     return rows;
   }
