@@ -20,6 +20,7 @@
 #include "dropin/policy/configuration.hpp"
 #include "dropin/policy/json_line.hpp"
 #include "dropin/policy/rules.hpp"
+#include "dropin/policy/worst_ratio.hpp"
 
 namespace kizami::dropin {
 namespace {
@@ -105,8 +106,6 @@ Sum& sum_of(Audit& all, const AuditKey& key) {
   entry = {&all, key, &sum};
   return sum;
 }
-
-double worse(double x, double y) { return std::isnan(x) || y <= x ? x : y; }
 
 std::string offset_of(const void* address) {
   Dl_info info{};

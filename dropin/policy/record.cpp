@@ -16,6 +16,7 @@
 #include "base/fork_safe.hpp"
 #include "dropin/policy/json_line.hpp"
 #include "dropin/policy/report.hpp"
+#include "dropin/policy/worst_ratio.hpp"
 
 namespace kizami::dropin {
 namespace {
@@ -44,9 +45,6 @@ std::string time_text(const CallReport& r) {
 std::string monitor_text(const CallReport& r) {
   return r.worst_ratio < 0 ? "" : format(", sample error / bound %.2g", r.worst_ratio);
 }
-
-/// The larger, or NaN if one is.
-double worse(double x, double y) { return std::isnan(x) || y <= x ? x : y; }
 
 }  // namespace
 

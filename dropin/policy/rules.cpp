@@ -14,14 +14,14 @@ constexpr std::string_view kRoutines[]{"gemm",  "gemm3m", "gemmt", "symm",  "hem
                                        "syrkx", "herkx",  "syr2k", "her2k", "trmm", "trsm"};
 
 std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> parts;
+  std::vector<std::string_view> words;
   std::size_t begin = text.find_first_not_of(separators);
   while (begin != std::string_view::npos) {
     const std::size_t end = std::min(text.find_first_of(separators, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
+    words.push_back(text.substr(begin, end - begin));
     begin = text.find_first_not_of(separators, end);
   }
-  return parts;
+  return words;
 }
 
 Status invalid(const std::string& reason) { return {StatusCode::kInvalidArgument, reason}; }

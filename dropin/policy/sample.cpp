@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "dropin/policy/worst_ratio.hpp"
+
 namespace kizami::dropin {
 namespace {
 
@@ -148,9 +150,6 @@ double part_ratio(Wide expected, Wide allowed, T got) {
   if (error == 0) return 0;
   return static_cast<double>(error / (allowed + static_cast<Wide>(std::numeric_limits<T>::denorm_min())));
 }
-
-/// The larger, or NaN if one is.
-double worse(double x, double y) { return std::isnan(x) || y <= x ? x : y; }
 
 /// The larger magnitude of the parts.
 template <class T>

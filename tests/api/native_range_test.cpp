@@ -36,17 +36,17 @@ class NativeRange : public ::testing::Test {};
 using Types = ::testing::Types<double, std::complex<double>>;
 TYPED_TEST_SUITE(NativeRange, Types);
 
-constexpr std::int64_t kLines = 3;
+constexpr std::int64_t kNumLines = 3;
 
 template <class T>
 Status multiply(const Hard& x, const Policy& policy, std::vector<T>& c, Outcome& outcome) {
   const auto k = static_cast<std::int64_t>(x.a.size());
   std::vector<T> a, b;
-  for (std::int64_t i = 0; i < kLines; ++i) a.insert(a.end(), x.a.begin(), x.a.end());
-  for (std::int64_t j = 0; j < kLines; ++j) b.insert(b.end(), x.b.begin(), x.b.end());
-  c.assign(kLines * kLines, T{-1});
-  return gemm<T>(Layout::kColMajor, Op::kTranspose, Op::kNone, kLines, kLines, k, T(x.alpha), a.data(), k, b.data(), k,
-                 T{0}, c.data(), kLines, policy, &outcome);
+  for (std::int64_t i = 0; i < kNumLines; ++i) a.insert(a.end(), x.a.begin(), x.a.end());
+  for (std::int64_t j = 0; j < kNumLines; ++j) b.insert(b.end(), x.b.begin(), x.b.end());
+  c.assign(kNumLines * kNumLines, T{-1});
+  return gemm<T>(Layout::kColMajor, Op::kTranspose, Op::kNone, kNumLines, kNumLines, k, T(x.alpha), a.data(), k,
+                 b.data(), k, T{0}, c.data(), kNumLines, policy, &outcome);
 }
 
 TYPED_TEST(NativeRange, ByNameTheBoundIsConditional) {
@@ -65,9 +65,10 @@ TYPED_TEST(NativeRange, ByChoiceAnotherSchemeAnswers) {
   Policy policy;
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   for (const Hard& x : hard_products()) {
-    ASSERT_EQ(
-        make_plan(kScalarOf<TypeParam>, kLines, kLines, static_cast<std::int64_t>(x.a.size()), policy).value().scheme(),
-        Scheme::kNative)
+    ASSERT_EQ(make_plan(kScalarOf<TypeParam>, kNumLines, kNumLines, static_cast<std::int64_t>(x.a.size()), policy)
+                  .value()
+                  .scheme(),
+              Scheme::kNative)
         << "else this tests nothing";
     std::vector<TypeParam> c;
     Outcome outcome;
@@ -97,7 +98,7 @@ TYPED_TEST(NativeRange, ByChoiceIsRefusedWhereNothingStandsBehind) {
     EXPECT_EQ(status.code(), StatusCode::kAccuracyUnreachable) << x.name;
     EXPECT_NE(status.reason().find("scheme native: terms may overflow or underflow"), std::string::npos)
         << status.reason();
-    EXPECT_EQ(c, std::vector<TypeParam>(kLines * kLines, TypeParam{-1})) << x.name;
+    EXPECT_EQ(c, std::vector<TypeParam>(kNumLines * kNumLines, TypeParam{-1})) << x.name;
   }
 }
 

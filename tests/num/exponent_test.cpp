@@ -28,7 +28,7 @@ namespace {
 __extension__ typedef unsigned __int128 Uint128;  // NOLINT(modernize-use-using): __extension__ wants a typedef
 
 template <class T>
-constexpr T kInf = std::numeric_limits<T>::infinity();
+constexpr T kInfinite = std::numeric_limits<T>::infinity();
 template <class T>
 constexpr T kMax = std::numeric_limits<T>::max();
 template <class T>
@@ -49,7 +49,7 @@ static_assert(floor_log2(1.0) == 0 && floor_log2(-1.999) == 0 && floor_log2(0.99
 static_assert(floor_log2(0x1p-1074) == -1074 && floor_log2(0x1.8p-1073) == -1073 && floor_log2(kMax<double>) == 1023);
 static_assert(floor_log2(0x1p-149F) == -149 && floor_log2(kMax<float>) == 127);
 static_assert(floor_log2(0.0) == -1075 && floor_log2(-0.0F) == -150);
-static_assert(floor_log2(kInf<double>) == 1024 && floor_log2(std::numeric_limits<float>::quiet_NaN()) == 128);
+static_assert(floor_log2(kInfinite<double>) == 1024 && floor_log2(std::numeric_limits<float>::quiet_NaN()) == 128);
 static_assert(lowest_bit_exponent(12.0) == 2 && lowest_bit_exponent(-0x1.0000000000001p0) == -52 &&
               lowest_bit_exponent(0x1p1023) == 1023 && lowest_bit_exponent(0x3p-1074) == -1074 &&
               lowest_bit_exponent(0x1p-149F) == -149);
@@ -60,7 +60,7 @@ static_assert(bits(compose<double>({-1, -1074})) == bits(-kDenormMin<double>) &&
 static_assert(compose<double>({INT64_MIN, 0}) == -0x1p63 && compose<double>({INT64_MAX, 0}) == 0x1p63);
 static_assert(num::ldexp(0x1p1000, -3000) == 0 && num::ldexp(0x1p1000, -2074) == kDenormMin<double>);
 static_assert(num::ldexp(0x1p1000, -2075) == 0 && num::ldexp(0x1.8p1000, -2075) == kDenormMin<double>);  // tie; above
-static_assert(num::ldexp(1.0, INT_MAX) == kInf<double> && bits(num::ldexp(-1.0, INT_MIN)) == bits(-0.0));
+static_assert(num::ldexp(1.0, INT_MAX) == kInfinite<double> && bits(num::ldexp(-1.0, INT_MIN)) == bits(-0.0));
 static_assert(num::ldexp(kDenormMin<double>, 2097) == 0x1p1023 && num::ldexp(kDenormMin<float>, 276) == 0x1p127F);
 static_assert(num::ldexp(0x1.fffffffffffffp0, -1023) == 0x1p-1022);  // rounds up into the normal range
 static_assert(scale_exact(kMax<double>, 1) == kMax<double> && scale_exact(-1.0, INT_MAX) == -kMax<double>);
@@ -73,12 +73,13 @@ static_assert(round_to_double(false, 1, 0, 0) == 0x1p64 && round_to_double(false
 static_assert(round_to_double(false, 0, (std::uint64_t{1} << 53) + 1, 0, true) == 0x1p53 + 2);  // no tie any more
 static_assert(round_to_double(false, (std::uint64_t{1} << 11) - 1, ~std::uint64_t{0}, 0) == 0x1p75);
 static_assert(round_to_float(false, (std::uint64_t{1} << 24) + 1, 0) == 0x1p24F);
-static_assert(round_to_float(false, (std::uint64_t{1} << 25) - 1, 103) == kInf<float>);
+static_assert(round_to_float(false, (std::uint64_t{1} << 25) - 1, 103) == kInfinite<float>);
 static_assert(bits(round_to_double(true, 0, 100)) == bits(-0.0) && bits(round_to_float(true, 0, 0, 1)) == bits(-0.0F));
 static_assert(count_leading_zeros(1) == 63 && count_leading_zeros(~std::uint64_t{0}) == 0);
 static_assert(count_trailing_zeros(1) == 0 && count_trailing_zeros(std::uint64_t{1} << 63) == 63);
-static_assert(is_finite(kMax<double>) && !is_finite(kInf<float>) && is_nan(std::numeric_limits<double>::quiet_NaN()) &&
-              !is_nan(kInf<double>) && is_negative(-0.0) && !is_negative(0.0F));
+static_assert(is_finite(kMax<double>) && !is_finite(kInfinite<float>) &&
+              is_nan(std::numeric_limits<double>::quiet_NaN()) && !is_nan(kInfinite<double>) && is_negative(-0.0) &&
+              !is_negative(0.0F));
 
 // ---- reference ------------------------------------------------------------------------------------------------------
 
@@ -219,8 +220,8 @@ TYPED_TEST(Exponent, FloorLog2KeepsTheOrderOfAllMagnitudes) {
   using T = TypeParam;
   EXPECT_LT(floor_log2(T{0}), floor_log2(kDenormMin<T>));
   EXPECT_EQ(floor_log2(T{0}), floor_log2(-T{0}));
-  EXPECT_GT(floor_log2(kInf<T>), floor_log2(kMax<T>));
-  EXPECT_EQ(floor_log2(-kInf<T>), floor_log2(std::numeric_limits<T>::quiet_NaN()));
+  EXPECT_GT(floor_log2(kInfinite<T>), floor_log2(kMax<T>));
+  EXPECT_EQ(floor_log2(-kInfinite<T>), floor_log2(std::numeric_limits<T>::quiet_NaN()));
 }
 
 TYPED_TEST(Exponent, PowersOfTwo) {
@@ -233,8 +234,8 @@ TYPED_TEST(Exponent, PowersOfTwo) {
 TYPED_TEST(Exponent, Classification) {
   using T = TypeParam;
   std::vector<T> samples = every_binade<T>();
-  for (const T x : {kInf<T>, -kInf<T>, std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::quiet_NaN(),
-                    std::numeric_limits<T>::signaling_NaN()}) {
+  for (const T x : {kInfinite<T>, -kInfinite<T>, std::numeric_limits<T>::quiet_NaN(),
+                    -std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::signaling_NaN()}) {
     samples.push_back(x);
   }
   for (const T x : samples) {
@@ -305,7 +306,8 @@ TYPED_TEST(Exponent, ScalingByExtremeShifts) {
 
 TYPED_TEST(Exponent, ScalingPassesNonFiniteValuesThrough) {
   using T = TypeParam;
-  for (const T x : {kInf<T>, -kInf<T>, std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::signaling_NaN()}) {
+  for (const T x :
+       {kInfinite<T>, -kInfinite<T>, std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::signaling_NaN()}) {
     for (const int s : {INT_MIN, -1, 0, 1, INT_MAX}) {
       EXPECT_EQ(bits(num::ldexp(x, s)), bits(x));
       EXPECT_EQ(bits(scale_exact(x, s)), bits(x));
