@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 struct Begin {
   Clock::time_point time = Clock::now();
 };
-constinit base::PerProcess<Begin> begin;
+constinit base::PerProcess<Begin> process_begin;
 
 std::string path_of_this_library() {
   Dl_info info{};
@@ -62,7 +62,7 @@ std::string process_line(bool is_complete, const Totals& totals) {
       .field("library", std::string_view(library).substr(library.find_last_of('/') + 1))
       .field("program", path_of_program())
       .field("complete", is_complete)
-      .field("elapsed", std::chrono::duration<double>(Clock::now() - begin.get().time).count())
+      .field("elapsed", std::chrono::duration<double>(Clock::now() - process_begin.get().time).count())
       .field("emulated", totals.emulated)
       .field("native", totals.native)
       .field("seconds", totals.seconds)
@@ -119,7 +119,7 @@ void write_report(const Configuration& configuration, bool is_complete) {
 
 /// When the library is loaded: atexit() takes a lock of the C library, which no fork waits for.
 [[gnu::constructor]] void prepare_report() {
-  static_cast<void>(begin.get());
+  static_cast<void>(process_begin.get());
   const Configuration& configuration = process_configuration();
   if (configuration.report_folder.empty()) return;
   write_report(configuration, false);
