@@ -134,6 +134,29 @@ TEST(Cards, OnePassTakesThreeWordsWhereTheyFit) {
   }
 }
 
+/// Integers of complex FP32 numbers at 7 and 8 moduli stay where the numbers were, one word each; those of 10, as 23 bits ask for, have
+/// two, which have no place there; and those of FP64 numbers two that have.
+TEST(Cards, OnePassKeepsComplexFp32NumbersInOneWord) {
+  const auto words = [](Scalar scalar, int moduli) {
+    Policy policy = of_scheme(Scheme::kOzaki2);
+    policy.forced_moduli = moduli;
+    const Plan plan = plan_of("h200", {scalar, 2048, 2048, 2048}, policy);
+    const int count = ozaki2::pass_words_of(scalar, ozaki2::ozaki2_of(plan).ladder.rungs[0]);
+    EXPECT_EQ(ozaki2::keeps_fragments(scalar, count), scalar == Scalar::kF64 || scalar == Scalar::kC128 || count == 1)
+        << moduli;
+    return count;
+  };
+  EXPECT_EQ(words(Scalar::kC64, 7), 1);
+  EXPECT_EQ(words(Scalar::kC64, 8), 1);
+  EXPECT_EQ(words(Scalar::kC64, 9), 2);
+  EXPECT_EQ(words(Scalar::kC64, 10), 2);
+  EXPECT_EQ(words(Scalar::kF32, 7), 2);
+  EXPECT_EQ(words(Scalar::kF64, 14), 2);
+  EXPECT_EQ(words(Scalar::kC128, 15), 2);
+  const Plan native = plan_of("h200", {Scalar::kC64, 2048, 2048, 2048}, of_scheme(Scheme::kOzaki2));
+  EXPECT_EQ(ozaki2::pass_words_of(Scalar::kC64, ozaki2::ozaki2_of(native).ladder.rungs[0]), 1) << "of accuracy native";
+}
+
 TEST(Cards, RepairsHaveAKernelWhereABlockHasItsMemory) {
   for (const char* card : {"a100", "rtx4090", "rtx5090"})
     EXPECT_FALSE(

@@ -63,12 +63,12 @@ double device_phase_seconds(const plan::Plan& plan) {
 
   constexpr double kUntakenSeconds = 7e-6;  // begin, second look, residues of another rung, FP64 rung
   constexpr double kSplitBytesPerSecond = 2.7e12;
-  constexpr double kSplitSeconds = 3e-6;
+  const double split_seconds = is_in_parts ? 11e-6 : 3e-6;
   const double passes = splits_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
   const product::RelativeRates& rates = plan.schedule.facts.rates;
   const double split = std::max((m + n) * k * (passes * element + planes) / (kSplitBytesPerSecond * rates.memory),
                                 fp64_seconds((m + n) * k * (is_in_parts ? 2 : 1) * kSplitInstructions, rates));
-  double seconds = kUntakenSeconds + split + kSplitSeconds;
+  double seconds = kUntakenSeconds + split + split_seconds;
   if (has_device_phases(
           plan)) {  // bodies of tile kernels are bound by instructions, beside the bytes that are counted anyway
     constexpr double kResiduesPerSecond = 6e11;
@@ -76,11 +76,11 @@ double device_phase_seconds(const plan::Plan& plan) {
     seconds += ((m + n) * k + m * n) * planes / kResiduesPerSecond + kLaunchSeconds;
   }
 
-  const double crt_bytes_per_second = is_in_parts ? 1.8e12 : 2.9e12;
-  constexpr double kCrtSeconds = 5.5e-6;
+  const double crt_bytes_per_second = is_in_parts ? 2.35e12 : 2.9e12;
+  const double crt_seconds = is_in_parts ? 14e-6 : 5.5e-6;
   seconds += std::max(m * n * (planes + element) / (crt_bytes_per_second * rates.memory),
                       m * n * crt_arithmetic_seconds(plan.schedule.facts, planes)) +
-             kCrtSeconds;
+             crt_seconds;
 
   if (ozaki2_of(plan).has_certificate)
     seconds += certify::device_certificate_seconds(plan.shape, rates, compares_in_product(plan));
