@@ -6,7 +6,7 @@ set_property(CACHE KIZAMI_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(KIZAMI_CUDA_ARCHITECTURES 90a-real CACHE STRING
     "Device code for these, as CMAKE_CUDA_ARCHITECTURES has it; all: 80-real;90a-real;100-real;120-real;80-virtual, for every GPU since Ampere")
 option(KIZAMI_CUDA_FAST_COMPILE "Check device code and optimise little of it, in a third of the time. It is neither run nor installed. ./kz test, where no device is" OFF)
-option(KIZAMI_UNITY "Compile some sources of a module or a test program as one, in two thirds of the time. ./kz test, where no device is" OFF)
+option(KIZAMI_UNITY "Compile some sources of a module or a test program as one, in two thirds of the time. ./kz test, for sanitizers and where no device is" OFF)
 option(KIZAMI_CUDA_LINEINFO "Line tables in device code, for profilers: they more than double it (preset profile)" OFF)
 set(KIZAMI_PYTHON AUTO CACHE STRING "Build the Python package: AUTO (when nanobind and Python's headers are found), ON (or stop), OFF")
 set_property(CACHE KIZAMI_PYTHON PROPERTY STRINGS AUTO ON OFF)

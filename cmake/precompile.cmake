@@ -35,8 +35,8 @@ function(kizami_precompile target kind)
   endif()
 endfunction()
 
-# kizami_unity(TARGET): with KIZAMI_UNITY some of TARGET's C++ sources are one unit, whose headers are parsed once. Not those that define macros, which
-# change what others see; nor KIZAMI_ALONE: one has formats of its own in the place of CUDA's, one operator new, of which the compiler knows then.
+# kizami_unity(TARGET): with KIZAMI_UNITY up to six of TARGET's C++ sources are one unit, whose headers are parsed once. Not those that define macros, which
+# may change what others see; nor KIZAMI_ALONE: one has formats of its own in the place of CUDA's, one operator new, of which the compiler knows then.
 set(KIZAMI_ALONE backend_own_formats.cpp failing_allocations.cpp)
 function(kizami_unity target)
   if(NOT KIZAMI_UNITY)

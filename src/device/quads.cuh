@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "base/int_math.hpp"
 #include "kizami/types.hpp"
@@ -15,17 +14,15 @@ namespace kizami::device {
 
 inline constexpr int kThreads = 256;
 
-/// One element: in one store where its address allows it, which std::complex does not promise.
+/// One element of 16 bytes: in one store where its address allows it, which std::complex does not promise.
 template <class T>
 __device__ void store_element(T* out, const T& value) {
-  if constexpr (kIsComplex<T>) {
-    using Pair = std::conditional_t<sizeof(T) == 16, double2, float2>;
-    if (reinterpret_cast<std::uintptr_t>(out) % sizeof(T) == 0) {
-      *reinterpret_cast<Pair*>(out) = Pair{value.real(), value.imag()};
-      return;
-    }
+  static_assert(sizeof(T) == 16);
+  if (reinterpret_cast<std::uintptr_t>(out) % sizeof(T) == 0) {
+    *reinterpret_cast<double2*>(out) = double2{value.real(), value.imag()};
+  } else {
+    *out = value;
   }
-  *out = value;
 }
 
 /// Stores four neighbouring elements; those not wanted keep what they are.
@@ -45,7 +42,12 @@ __device__ void store(const MatrixView<T>& c, std::int64_t i, std::int64_t j, co
   }
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
-    if ((wanted >> e & 1) != 0) store_element(out + e * c.row_stride, value[e]);
+    if ((wanted >> e & 1) == 0) continue;
+    if constexpr (sizeof(T) == 16) {
+      store_element(out + e * c.row_stride, value[e]);
+    } else {
+      out[e * c.row_stride] = value[e];
+    }
   }
 }
 
@@ -53,6 +55,7 @@ __device__ void store(const MatrixView<T>& c, std::int64_t i, std::int64_t j, co
 /// store at once are neighbours.
 template <int kSide>
 [[nodiscard]] __device__ constexpr int row_of_lane(int e) {
+  static_assert(kSide == 1 || kSide == 4);
   return e % kSide + e / kSide * (32 * kSide);
 }
 /// Stores the elements of these rows, from row i on, as store() does.

@@ -237,6 +237,25 @@ TYPED_TEST(DeviceCrt, ClaimsEveryColumnOnceInEveryLaunch) {
             ASSERT_TRUE(c.guards_are_intact());
             ASSERT_EQ(device_state.download()[0].num_claims, 0U) << count;
           }
+          // C where no element is a multiple of its size, of all rows and of every other one.
+          using R = RealOf<T>;
+          constexpr std::int64_t kParts = kIsComplex<T> ? 2 : 1;
+          for (const std::int64_t stride : {1, 2}) {
+            constexpr R kBetween{77};
+            const auto spread = [&](const std::vector<T>& values) {
+              std::vector<R> reals(size * static_cast<std::size_t>(kParts * stride) + 1, kBetween);
+              for (std::size_t at = 0; at < size; ++at)
+                std::memcpy(&reals[1 + at * static_cast<std::size_t>(kParts * stride)], &values[at], sizeof(T));
+              return reals;
+            };
+            DeviceArray<R> reals(spread(before));
+            task.c = {reinterpret_cast<T*>(reals.data() + 1), shape.rows, shape.cols, stride, stride * shape.rows};
+            ASSERT_TRUE(reconstruct_by_bytes<T>(task, 3, nullptr, /*is_beside=*/false).ok());
+            const std::vector<R> found = reals.download();
+            const std::vector<R> must_be = spread(expected);
+            ASSERT_EQ(std::memcmp(found.data(), must_be.data(), found.size() * sizeof(R)), 0)
+                << count << " moduli, " << shape.rows << " x " << shape.cols << ", rows " << stride << " apart";
+          }
         }
       }
     }

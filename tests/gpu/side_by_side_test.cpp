@@ -20,7 +20,8 @@
 namespace kizami::gpu_test {
 namespace {
 
-constexpr std::int64_t kSize = 2048;  // the least of which repairs and CRT have kernels of their own
+constexpr std::int64_t kSize =
+    2048;  // the least of which repairs have a kernel of their own, and the CRT of real numbers
 constexpr std::int64_t kLength = 96;
 
 constexpr std::int64_t kSpecialLines =
@@ -101,7 +102,9 @@ TYPED_TEST(SideBySide, HasTheBitsOfTheHost) {
     const Status status = this->multiply(c.data(), &outcome);
     ASSERT_TRUE(status.ok()) << status.reason();
     EXPECT_GE(outcome.repaired, kSpecialLines * kSpecialLines);
-    EXPECT_GT(outcome.moduli, kIsComplex<T> ? 9 : 14) << "rungs of the kernel of bytes";
+    if (!kIsComplex<T>) {
+      EXPECT_GT(outcome.moduli, 14) << "rungs of the kernel of bytes, of which complex numbers have all";
+    }
     const std::vector<T> found = c.download();
     std::size_t at = 0;
     while (at < found.size() && std::memcmp(&found[at], &expected[at], sizeof(T)) == 0) ++at;

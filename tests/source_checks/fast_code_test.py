@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Device code that is compiled fast, to be checked (KIZAMI_CUDA_FAST_COMPILE), comes from `./kz test` on a machine without a device and from
 nothing else: kz runs here with doubles of CMake, ctest and dpkg, one command after the other in one folder, and each finds the tree as the
-command before left it.
+command before left it. So do sources that are compiled together (KIZAMI_UNITY), but for the tree of sanitizers.
 
 And what `./kz test` begins beside the build has ended when it ends, also where it ends badly.
 
@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 OPTION = "KIZAMI_CUDA_FAST_COMPILE"
+UNITY = "KIZAMI_UNITY"
 # cmake --preset P -B DIR [-DX=Y]...: a cache. cmake --build DIR: writes down what the cache has.
 CMAKE = '''#!/usr/bin/env python3
 import json, re, sys
@@ -31,17 +32,17 @@ if "--preset" in words:
         preset = presets.get(preset.get("inherits"))
     values |= dict(word[2:].split("=", 1) for word in words if word.startswith("-D"))
     folder = Path(words[words.index("-B") + 1])
-    fast = values.get("OPTION", "what the cache has")
-    (folder / "CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={Path.cwd()}\\nOPTION:BOOL={fast}\\n")
+    fast, unity = (values.get(name, "what the cache has") for name in ("OPTION", "UNITY"))
+    (folder / "CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={Path.cwd()}\\nOPTION:BOOL={fast}\\nUNITY:BOOL={unity}\\n")
     (folder / "build.ninja").write_text("build test_gpu: link\\n" + " --Ofast-compile=mid\\n" * (fast == "ON"))
 elif "--build" in words:
     folder = Path(words[words.index("--build") + 1])
-    fast = re.search("OPTION:BOOL=(.*)", (folder / "CMakeCache.txt").read_text())[1]
+    cache = (folder / "CMakeCache.txt").read_text()
     with open("built.txt", "a") as file:
-        print(folder, fast, file=file)
+        print(folder, *(re.search(name + ":BOOL=(.*)", cache)[1] for name in ("OPTION", "UNITY")), file=file)
 else:
     sys.exit("--install" in words)  # nothing is there
-'''.replace("OPTION", OPTION)
+'''.replace("OPTION", OPTION).replace("UNITY", UNITY)
 CTEST = '''#!/usr/bin/env python3
 import sys
 from pathlib import Path
@@ -74,7 +75,7 @@ class Workplace:
         self.environment.pop("CI", None)
 
     def run(self, *words):
-        """What the command built, as (tree, value of the option), and what it said. It may end badly: nothing that it made is there."""
+        """What the command built, as (tree, values of both options), and what it said. It may end badly: nothing that it made is there."""
         (self.folder / "built.txt").write_text("")
         done = subprocess.run(["bash", "kz", *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=100)
         return [tuple(line.split()) for line in (self.folder / "built.txt").read_text().splitlines()], done.stdout + done.stderr
@@ -111,23 +112,24 @@ def main():
     fast = "OFF" if any(Path("/dev").glob("nvidia[0-9]*")) else "ON"
     problems = []
     for preset in json.loads((root / "CMakePresets.json").read_text())["configurePresets"]:
-        value = preset.get("cacheVariables", {}).get(OPTION)
-        if (value, preset.get("inherits")) not in (("OFF", None), (None, "release"), (None, "asan-ubsan")):
-            problems.append(f"preset {preset['name']}: {OPTION} is {value}, it inherits {preset.get('inherits')}")
+        for option in (OPTION, UNITY):
+            value = preset.get("cacheVariables", {}).get(option)
+            if (value, preset.get("inherits")) not in (("OFF", None), (None, "release"), (None, "asan-ubsan")):
+                problems.append(f"preset {preset['name']}: {option} is {value}, it inherits {preset.get('inherits')}")
     shipping = ["build", "package --cuda", "wheel", "nightly", "gpu-bench", "gpu-test"]
     with tempfile.TemporaryDirectory() as folder:
         workplace = Workplace(root, Path(folder))
         for ships in shipping:
             built, said = workplace.run("test", "--quick")
-            if built != [("build", fast)]:
-                problems.append(f"./kz test --quick built {built}, must be build, {fast}\n{said}")
+            if built != [("build", fast, fast)]:
+                problems.append(f"./kz test --quick built {built}, must be build, {fast}, {fast}\n{said}")
             if ("compiled fast" in said) != (fast == "ON"):
                 problems.append(f"./kz test --quick, built with {fast}, says\n{said}")
             built, said = workplace.run(*ships.split())
-            if not built or any(value != "OFF" for _, value in built):
-                problems.append(f"./kz {ships} built {built}, must be something, OFF\n{said}")
+            if not built or any(value != "OFF" for _, *values in built for value in values):
+                problems.append(f"./kz {ships} built {built}, must be something, OFF, OFF\n{said}")
         built, said = workplace.run("test")
-        if sorted(built) != [("build", fast), ("build/asan", "OFF")]:
+        if sorted(built) != [("build", fast, fast), ("build/asan", "OFF", "ON")]:
             problems.append(f"./kz test built {built}\n{said}")
     problems += left_behind(root)
     print("\n".join([*problems, f"{len(shipping)} commands after a test, {len(problems)} problems"]))

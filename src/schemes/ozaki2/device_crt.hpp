@@ -101,8 +101,8 @@ struct DeviceReconstruction {
   MatrixView<T> c;
   problem::Part part = {};             ///< of c, which is all of C unless this is all of it
   const std::int32_t* done = nullptr;  ///< device memory; not 0 there: others reconstruct. Null: nobody does
-  /// Elements of c from which on tensor cores make the sums, of real numbers those of many pieces, in a kernel of their
-  /// own beside the other: worth a launch from here on.
+  /// Elements of c from which on tensor cores make the sums: of real numbers those of many pieces, in a second kernel,
+  /// which is worth a launch from here on; of complex ones all (measured from 2^18 on).
   std::int64_t least_for_bytes = std::int64_t{1} << (kIsComplex<T> ? 16 : 22);
   /// All counts in limbs of integers: by reconstruct_by_limbs(). Where FP64 instructions are rare, crt_takes_limbs().
   bool by_limbs = false;

@@ -148,13 +148,13 @@ __device__ __forceinline__ void store_one(std::uint32_t at, double x) {
   asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(at) : "memory");
   return x;
 }
+__device__ __forceinline__ void store_two(std::uint32_t at, double x, double y) {
+  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(at), "d"(x), "d"(y) : "memory");
+}
 [[nodiscard]] __device__ __forceinline__ double2 load_two(std::uint32_t at) {
   double2 two;
   asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(two.x), "=d"(two.y) : "r"(at) : "memory");
   return two;
-}
-__device__ __forceinline__ void store_two(std::uint32_t at, double x, double y) {
-  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(at), "d"(x), "d"(y) : "memory");
 }
 
 /// The FP64 number whose bits are sum_d s_d 256^d + 2^32 bias.
@@ -260,7 +260,12 @@ class FromBytes {
           if (of_column + 1 < Shape::kLoads) return load(at, of_column + 1, words);
           // Begun before the last elements are rebuilt: they are not worth a wait.
           col_scale = task_.col_scale[j];
-          if (epilogue.epilogue.has_repairs) repairs = repair_word_of_lane(at);
+          if constexpr (kSide == 1) {
+            if (epilogue.epilogue.has_repairs) repairs = repair_word_of_lane(at);
+          } else {
+            if (epilogue.epilogue.has_repairs && epilogue.i < task_.c.rows)
+              repairs = *repair_word(task_, epilogue.i, j);
+          }
           if (!has_next) return;
           load(next, 0, words);
           if (is_claimed) claimed = claim(runs.count());  // on its way with them: before them they would wait for it
@@ -270,11 +275,12 @@ class FromBytes {
       double x[Shape::kParts][4];
       read_numbers(x);
       epilogue.judge_scales();
-      if constexpr (kSide == 4) {
-        epilogue.write(task_, j, col_scale, x, [&] { return repaired_of_lane(at, repairs); });
-      } else {  // whose lanes ask each other
+      if constexpr (kSide == 1) {  // lanes ask each other
         const unsigned repaired = epilogue.epilogue.has_repairs ? repaired_of_lane(at, repairs) : 0;
         epilogue.write(task_, j, col_scale, x, [&] { return repaired; });
+      } else {
+        epilogue.write(task_, j, col_scale, x,
+                       [&] { return repairs >> static_cast<int>((task_.first_row + epilogue.i) % 32); });
       }
       if (!has_next) break;
       if (is_claimed) epilogue.take_rows(task_, first_row(next));
@@ -297,27 +303,21 @@ class FromBytes {
     return std::int64_t{run.rows} * kWarpRows + kSide * lane();
   }
 
-  /// The word of the repaired elements' bits of this lane's four neighbours; or those of all rows of the run, one in a lane,
-  /// and again from the eighth on.
+  /// The words of the repaired elements' bits of a run's rows, one in a lane, and again from the eighth on.
   [[nodiscard]] __device__ __forceinline__ std::uint32_t repair_word_of_lane(const Run& run) const {
-    const std::int64_t row = task_.first_row + (kSide == 4 ? first_row(run) : std::int64_t{run.rows} * kWarpRows);
-    const std::int64_t word = row / 32 + (kSide == 4 ? 0 : lane() % 8);
+    const std::int64_t word = (task_.first_row + std::int64_t{run.rows} * kWarpRows) / 32 + lane() % 8;
     return word < task_.bits_stride ? task_.repair_bits[(task_.first_col + run.column) * task_.bits_stride + word] : 0;
   }
   /// One bit for each of this lane's rows that someone else answers. By whole warps.
   [[nodiscard]] __device__ __forceinline__ unsigned repaired_of_lane(const Run& run, std::uint32_t words) const {
-    if constexpr (kSide == 4) {
-      return words >> static_cast<int>((task_.first_row + first_row(run)) % 32);
-    } else {
-      const int first = static_cast<int>((task_.first_row + std::int64_t{run.rows} * kWarpRows) % 32) + kSide * lane();
-      unsigned repaired = 0;
+    const int first = static_cast<int>((task_.first_row + std::int64_t{run.rows} * kWarpRows) % 32) + lane();
+    unsigned repaired = 0;
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int bit = first + device::row_of_lane<kSide>(e);
-        repaired |= (__shfl_sync(~0u, words, bit / 32) >> (bit % 32) & 1u) << e;
-      }
-      return repaired;
+    for (int e = 0; e < 4; ++e) {
+      const int bit = first + device::row_of_lane<kSide>(e);
+      repaired |= (__shfl_sync(~0u, words, bit / 32) >> (bit % 32) & 1u) << e;
     }
+    return repaired;
   }
 
   /// In lane 0. @range count: of runs
@@ -479,19 +479,18 @@ class FromBytes {
 #pragma unroll
     for (int part = 0; part < Shape::kParts; ++part) {
       const auto numbers = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.numbers[warp()][part]));
-      const int first = kSide * lane();
       if constexpr (kSide == 1) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const int row = first + device::row_of_lane<kSide>(e);
+          const int row = lane() + device::row_of_lane<kSide>(e);
           x[part][e] = load_one(numbers + place_of_number(row / 2) + static_cast<std::uint32_t>(row % 2 * 8));
         }
       } else {
 #pragma unroll
-        for (int e = 0; e < 4; e += 2) {
-          const double2 two = load_two(numbers + place_of_number((first + device::row_of_lane<kSide>(e)) / 2));
-          x[part][e] = two.x;
-          x[part][e + 1] = two.y;
+        for (int half = 0; half < 2; ++half) {
+          const double2 two = load_two(numbers + place_of_number(2 * lane() + half));
+          x[part][2 * half] = two.x;
+          x[part][2 * half + 1] = two.y;
         }
       }
     }

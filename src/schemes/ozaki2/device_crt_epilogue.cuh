@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From the rounded integers of four neighbouring elements of a column to C: scales, alpha, beta, what is not wanted.
+// From the rounded integers of four elements of a column to C: scales, alpha, beta, what is not wanted.
 #pragma once
 
 #include <complex>
@@ -31,6 +31,13 @@ struct Epilogue {
         has_moderate_factors(device::is_moderate(alpha) && device::is_moderate(beta)),
         has_repairs(task.state->num_repairs != 0) {}
 };
+
+/// The word of the repaired elements' bits in which that of row i of column j stands.
+template <class T>
+[[nodiscard]] __device__ const std::uint32_t* repair_word(const DeviceReconstruction<T>& task, std::int64_t i,
+                                                          std::int64_t j) {
+  return task.repair_bits + (task.first_col + j) * task.bits_stride + (task.first_row + i) / 32;
+}
 
 /// One bit for each of four elements from row i of column j that someone else answers. @range they are rows of C
 template <class T>

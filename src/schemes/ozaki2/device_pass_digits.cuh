@@ -13,7 +13,7 @@
 
 namespace kizami::ozaki2::kernels {
 
-/// The sums of a warp's part of a line. @param for_pairs calls its argument with every pair of elements of it
+/// The sums of a warp's part of a line. @param for_pairs calls its argument with all elements of it, two at a time
 template <class T, class ForPairs>
 [[nodiscard]] __device__ __forceinline__ certify::kernels::Sums sums_of_pairs(bool is_live,
                                                                               const device::LineUnits& units,
@@ -86,7 +86,7 @@ __device__ __forceinline__ void convert_blocks(unsigned char* piece, unsigned ch
     }
   }
 }
-/// Of elements that take one product each; as many as registers allow.
+/// Of elements that take one product each; as many as registers allow, and of complex FP32 numbers one, for two are no quicker.
 template <class T>
 inline constexpr int kBlocksAtOnce = kIsComplex<T> ? 1 : 2;
 

@@ -37,8 +37,8 @@ inline constexpr int kMostWords = 6;  ///< 191 bits and a sign: more than kMaxIn
   return scalar == Scalar::kC64 && integer_bits(rung) <= 32 ? 1 : words_of(rung);
 }
 
-/// Whether that split keeps integers of so many words in shared memory: two of each term of FP64 numbers, or one of FP32
-/// numbers, in the place of the number, and half as many bytes as FP64 numbers have beside them.
+/// Whether that split keeps integers of so many words in shared memory: those of complex FP32 numbers in one word a term,
+/// and those of FP64 numbers in two, in the place of the number; of three words the third lies beside them.
 [[nodiscard]] constexpr bool keeps_fragments(Scalar scalar, int words) {
   const bool is_fp64 = scalar == Scalar::kF64 || scalar == Scalar::kC128;
   return is_fp64 ? words == 2 || words == 3 : scalar == Scalar::kC64 && words == 1;
