@@ -268,11 +268,11 @@ TYPED_TEST(DeviceCrt, HasTheKernelsOfItsLadder) {
   // Most of the kernel of numbers where C is large: of complex numbers it has nothing then.
   const int numbers = is_complex ? num::kMinModuli - 1 : most_piece_moduli(false, 3);
   const int bytes = most_piece_moduli(is_complex, kDevicePieces);
-  constexpr std::int64_t kRows = 2048;
+  constexpr std::int64_t kHeight = 2048;
   const std::int64_t large = is_complex ? 32 : 2048;
   const auto kernels = [&](int least, int most, std::int64_t cols) {
     DeviceReconstruction<T> task;
-    task.c = {nullptr, kRows, cols, 1, kRows};
+    task.c = {nullptr, kHeight, cols, 1, kHeight};
     task.ladder.num_rungs = least == most ? 1 : 2;
     task.ladder.rungs[0].num_moduli = least;
     task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli = most;
