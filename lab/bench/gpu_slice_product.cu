@@ -125,7 +125,7 @@ const product::Engine& engine_of(const std::string& name) {
 
 product::DeviceFacts facts_of() {
   product::DeviceFacts facts;
-  check(base::find_device_limits(facts), "the device");
+  check(kizami::base::find_device_limits(facts), "the device");
   facts.space = product::MemorySpace::kDevice;
   return facts;
 }

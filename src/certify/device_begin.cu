@@ -29,7 +29,7 @@ __device__ device::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_pro
 
 __device__ void set_look(device::DeviceState& state, device::Look look) {
   state.look = look;
-  state.num_sampled_products = look == device::Look::kSample ? 1 : 0;
+  state.num_sampled_products = look == device::Look::kSample ? device::kMostSampledProducts : 0;
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 
 #include "base/int_math.hpp"
 #include "device/padding.hpp"
+#include "device/state.hpp"
 #include "num/digit_blocks.hpp"
 #include "product/engine_bytes.hpp"
 
@@ -93,7 +94,11 @@ product::ProductDesc device_sampled_product(const CertificatePlan& plan, const S
   desc.a_plane_stride = desc.b_plane_stride = buffers.num_pieces > 1 ? product::kBlockMaxI8 : 0;
   desc.c_col_stride = round_up(plan.chunk.mc, device::kDeviceLinePad);
   desc.c_plane_stride = buffers.cols_at_once * desc.c_col_stride;
-  if (buffers.is_compared) desc.allowance = buffers.allowance;
+  if (!buffers.is_compared) return desc;
+  desc.allowance = buffers.allowance;
+  if (!is_complex(plan.shape.scalar)) return desc;
+  desc.num_products = device::kMostSampledProducts;
+  desc.b_plane_stride = round_up(plan.chunk.nc, device::kDeviceLinePad) * buffers.row_stride;
   return desc;
 }
 

@@ -34,7 +34,8 @@ struct SampledBuffers {
 /// @param has_weights of lines at the lowest rung, before the products
 [[nodiscard]] SampledBuffers carve_sampled(base::Carver& carver, const CertificatePlan& plan, const num::Ladder& ladder,
                                            bool has_weights);
-/// Products of sampled digits of `n` lines of B with `m` lines of A, a piece of k in each plane.
+/// Products of sampled digits of `n` lines of B with `m` lines of A, a piece of k in each plane; compared ones of complex numbers are two planes of B,
+/// whose distance is that of carve_sampled().
 [[nodiscard]] product::ProductDesc device_sampled_product(const CertificatePlan& plan, const SampledBuffers& buffers,
                                                           std::int64_t m, std::int64_t n);
 

@@ -139,19 +139,14 @@ struct DeviceCertifier {
   Status certify_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t y, std::int64_t num_j) const {
     const SampledBuffers& s = sampled;
     if (s.is_compared) {
-      const product::ProductDesc compared = device_sampled_product(plan, s, num_i, num_j);
+      product::ProductDesc compared = device_sampled_product(plan, s, num_i, num_j);
+      if (s.b_swapped != nullptr) compared.b_plane_stride = s.b_swapped - s.b_digits;
       product::Pointers pointers{s.a_digits, s.b_digits, &state->sampled_failures};
       pointers.num_products = &state->num_sampled_products;
       pointers.a_weights = a_lines.weights;
       pointers.b_weights = b_lines.weights;
-      const auto compare = [&]() -> Status {
-        if (is_symmetric) return product::launch_triangle(*plan.engine, plan.facts, {compared, true}, pointers, queue);
-        return product::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
-      };
-      KIZAMI_RETURN_IF_ERROR(compare());
-      if (s.b_swapped == nullptr) return {};
-      pointers.b = s.b_swapped;
-      return compare();
+      if (is_symmetric) return product::launch_triangle(*plan.engine, plan.facts, {compared, true}, pointers, queue);
+      return product::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
     }
     product::ProductDesc desc = device_sampled_product(plan, s, base::round_up(num_i, device::kReadRows), num_j);
     SampledProducts products;

@@ -36,6 +36,9 @@ enum class Look : std::int32_t {
   kBlocksFirst,  ///< block digits; the planes later, of another rung
 };
 
+/// Of complex numbers; real ones have one.
+inline constexpr std::int32_t kMostSampledProducts = 2;
+
 struct alignas(16) DeviceState {
   /// Rung 0 of the operands as given, until the second look says otherwise. rung -1: all in FP64 arithmetic.
   num::Selection selection;
@@ -52,10 +55,10 @@ struct alignas(16) DeviceState {
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf
   std::uint64_t nonfinite_cols = 0;    ///< lines of op(B)
   Look look = Look::kSample;
-  std::int32_t first_rung = 0;            ///< whose planes the split makes, if any
-  std::int32_t num_sampled_products = 1;  ///< 0 where blocks speak first
-  std::int32_t has_rungs = 0;             ///< of all pairs as given, in the buffers of the second look
-  std::uint32_t has_open_sums = 0;        ///< some of them are of sums that are zero, to be looked at again
+  std::int32_t first_rung = 0;                               ///< whose planes the split makes, if any
+  std::int32_t num_sampled_products = kMostSampledProducts;  ///< or as many as there are; 0 where blocks speak first
+  std::int32_t has_rungs = 0;       ///< of all pairs as given, in the buffers of the second look
+  std::uint32_t has_open_sums = 0;  ///< some of them are of sums that are zero, to be looked at again
   /// of tiles of pairs that the lowest rung certified before all blocks were added
   std::uint64_t num_unread_steps = 0;
   SliceSurvey slices;

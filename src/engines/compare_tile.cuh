@@ -20,34 +20,76 @@ namespace kizami::engines {
   return __fadd_rn(__fadd_rn(high, -(0x1p39F + 0x1p23F)), low);
 }
 
-/// Pairs that num::is_certified() refuses, of those that a thread holds; arguments as of store_tile().
-template <int kTileI>
-[[nodiscard]] __device__ __forceinline__ std::uint32_t num_refused_of_tile(const std::int32_t (&acc)[kTileI / 2],
-                                                                           const TileOrder& order,
-                                                                           const ResultParams& params, int i_first,
-                                                                           int j_first, int thread) {
-  const int lane = thread % 32;
-  // Lines that are not there weigh nothing: they are never refused.
-  num::RungWeight row[2];
+/// Rows of the pairs of a thread: two of every block of `kLines` lines of B. Lines that are not there weigh nothing: they are never refused.
+template <int kBlocks, int kLines>
+struct RowWeights {
+  num::RungWeight of[kBlocks][2];
+
+  __device__ __forceinline__ RowWeights(const TileOrder& order, const ResultParams& params, int j_first, int thread) {
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int j = j_first + thread / 32 * 16 + h * 8 + lane / 4;
-    if (j < order.n) row[h] = params.b_weights[j];
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int j = j_first + b * kLines + thread / 32 * 16 + h * 8 + thread % 32 / 4;
+        if (j < order.n) of[b][h] = params.b_weights[j];
+      }
+    }
   }
-  std::uint32_t num_refused = 0;
+};
+
+/// Weights of lines i and i + 1 of A; those of lines that are not there are zeros, but for the second of an odd m, which may be anything.
+[[nodiscard]] __device__ __forceinline__ float4 two_column_weights(const TileOrder& order, const ResultParams& params,
+                                                                   int i) {
+  float4 two = make_float4(0, 0, 0, 0);
+  if (i < order.m) two = *reinterpret_cast<const float4*>(params.a_weights + i);
+  return two;
+}
+
+/// Pairs that num::is_certified() refuses, of those that a thread holds: `kBlocks` blocks, `kLines` lines of B apart; the others as of store_tile().
+/// Where num::QuickLook sees at once that none is refused, as in nearly every tile, they are not looked at one by one.
+template <int kTileI, int kBlocks, int kLines>
+[[nodiscard]] __device__ __forceinline__ std::uint32_t num_refused_of_tile(
+    const std::int32_t (&acc)[kBlocks][kTileI / 2], const TileOrder& order, const ResultParams& params, int i_first,
+    int j_first, int thread) {
+  const RowWeights<kBlocks, kLines> rows(order, params, j_first, thread);
+  const int i_of_lane = i_first + 2 * (thread % 4);
+  const num::QuickLook quick(params.allowance);
+  std::uint32_t signs = 0;
 #pragma unroll
   for (int g = 0; g < kTileI / 8; ++g) {
-    const int i = i_first + 8 * g + 2 * (lane % 4);
-    float4 two = make_float4(0, 0, 0, 0);
-    if (i < order.m) two = *reinterpret_cast<const float4*>(params.a_weights + i);
+    const float4 two = two_column_weights(order, params, i_of_lane + 8 * g);
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const std::int32_t* const sums = acc[b] + 4 * g + 2 * h;
+        signs |= __float_as_uint(quick.margin({two.x, two.y}, rows.of[b][h], sums[0])) |
+                 __float_as_uint(quick.margin({two.z, two.w}, rows.of[b][h], sums[1]));
+      }
+    }
+  }
+  std::uint32_t num_refused = 0;
+  if (static_cast<std::int32_t>(signs) >= 0) return num_refused;
+  int i_again = i_of_lane;
+  asm volatile(
+      ""
+      : "+r"(
+          i_again));  // or weights and conditions of all columns would be kept since the first pass, in registers that are not there
+#pragma unroll
+  for (int g = 0; g < kTileI / 8; ++g) {
+    const int i = i_again + 8 * g;
+    const float4 two = two_column_weights(order, params, i);
     const bool has_second = i + 1 < order.m;
     const num::RungWeight columns[2] = {{two.x, two.y}, {has_second ? two.z : 0.0F, has_second ? two.w : 0.0F}};
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
+    for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        if (!num::is_certified(params.allowance, columns[e], row[h], float_of_sum(acc[4 * g + 2 * h + e])))
-          ++num_refused;
+      for (int h = 0; h < 2; ++h) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          if (!num::is_certified(params.allowance, columns[e], rows.of[b][h], float_of_sum(acc[b][4 * g + 2 * h + e])))
+            ++num_refused;
+        }
       }
     }
   }

@@ -185,7 +185,6 @@ struct NumPlanes {
       break;
     case product::Epilogue::kCompare:
       if (!abilities.compares) return "epilogue = kCompare, which this engine does not have";
-      if (d.num_products > 1) return wrong("num_products", d.num_products, "1 for the epilogue kCompare");
       if (d.k < 1) return wrong("k", d.k, "at least 1 for the epilogue kCompare");
       break;
     default:

@@ -185,6 +185,30 @@ struct RungWeight {
                                                              float product_floor) {
   return a.error * b.norm1 + b.error * a.norm1 <= allowance * product_floor;
 }
+/// is_certified() by a few operations of which none converts, for integer sums: a margin that is not negative says that it holds; one that is
+/// negative says nothing. The sum lacks its last kDropped bits, and the allowance 2^-18 of itself, for what the operations here and there round.
+class QuickLook {
+ public:
+  KIZAMI_HOST_DEVICE explicit constexpr QuickLook(float allowance)
+      : of_unit_((allowance < 0x1p60F ? allowance : 0x1p60F) * (1.0F - 0x1p-18F) * (1 << kDropped)),
+        of_bias_(of_unit_ * -0x1p23F) {}
+
+  /// @range 0 <= sum; weights are finite
+  [[nodiscard]] KIZAMI_HOST_DEVICE float margin(const RungWeight& a, const RungWeight& b, std::int32_t sum) const {
+    // 2^23 + (sum >> kDropped): the exponent of 2^23 comes in front of the sum, in one shift of two words.
+    constexpr std::uint64_t kExponent = std::uint64_t{127 + 23} << 32;
+    static_assert(32 - kDropped == 23);
+    const auto shifted =
+        std::bit_cast<float>(static_cast<std::uint32_t>((kExponent | static_cast<std::uint32_t>(sum)) >> kDropped));
+    const float allowed = std::fma(shifted, of_unit_, of_bias_);
+    return std::fma(-a.norm1, b.error, std::fma(-a.error, b.norm1, allowed));
+  }
+  static constexpr int kDropped = 9;
+
+ private:
+  float of_unit_;  ///< of 2^kDropped of a sum
+  float of_bias_;
+};
 /// The same for rung r of a ladder.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_certified(const Ladder& ladder, int r, const LineWeight& a,
                                                              const LineWeight& b, float product_floor) {

@@ -43,7 +43,7 @@ enum class Epilogue : std::uint8_t {
   kStoreAcc,   ///< C_l (int32) = acc_l
   kReduce,     ///< C_l (int8) = symmetric residue of acc_l modulo moduli[l], or as planes_of_modulus says
   kReduceAdd,  ///< C_l (int8) = symmetric residue of C_l + acc_l modulo moduli[l]: further blocks of k
-  kCompare,    ///< *c (uint64) += pairs that num::is_certified() refuses, with acc_0 >= 0 as floor of their product
+  kCompare,  ///< *c (uint64) += pairs that num::is_certified() refuses, of every plane, with acc_l >= 0 as floor of their product
 };
 
 /// A product of parts of rows: elements [a_first, a_first + k) of the rows of plane a_plane of A by [b_first, b_first +
@@ -92,7 +92,7 @@ struct ProductDesc {
   SliceFormat format = SliceFormat::kInt8;
   /// floating-point formats: elements of k that one FP32 sum holds exactly, a power of two >= 64
   std::int64_t exact_k = 0;
-  float allowance = 0;  ///< kCompare: of one unit of acc; one plane and k >= 1
+  float allowance = 0;  ///< kCompare: of one unit of acc; k >= 1
   int num_windows = 0;  ///< 0, or at least num_products: as many of them begin a plane
   std::array<Window, kMaxWindows> windows{};
 };

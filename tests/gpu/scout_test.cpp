@@ -140,7 +140,7 @@ void expect_to_learn(const std::string& type, int words) {
   const auto run = [&](PlannedCall<T>& call, const std::vector<T>& want) {
     call.run();
     const device::DeviceState state = call.state();
-    EXPECT_EQ(state.num_sampled_products, state.look == device::Look::kSample ? 1 : 0);
+    EXPECT_EQ(state.num_sampled_products, state.look == device::Look::kSample ? device::kMostSampledProducts : 0);
     EXPECT_EQ(state.has_rungs, state.look == device::Look::kSample && state.sampled_failures == 0 ? 0 : 1);
     expect_same(call.c(), want, type);
     return state;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "num/bounds.hpp"
@@ -655,6 +656,43 @@ TEST(Select, RandomHistograms) {
     ASSERT_TRUE(!want.equilibrated || may_equilibrate(ladder, plain));
     ASSERT_LE(want.rung < 0 ? 0 : want.num_repaired, statistics.num_pairs >> kMostRepairShift);
   }
+}
+
+// What epilogues of sampled products look at first: it never says more than is_certified(), and nearly as much.
+TEST(QuickLook, SaysWhatIsCertifiedButForThousandths) {
+  Rng rng(9);
+  const auto uniform = [&](double least, double most) {
+    return static_cast<float>(least + (most - least) * static_cast<double>(rng() % 100001) / 100000.0);
+  };
+  int num_certified = 0;
+  int num_left = 0;
+  for (int c = 0; c < 200000; ++c) {
+    const RungWeight a{rng() % 8 == 0 ? 0.0F : uniform(1, 30), uniform(1, 2000)};
+    const RungWeight b{rng() % 8 == 0 ? 0.0F : uniform(1, 30), uniform(1, 2000)};
+    const auto sum = static_cast<std::int32_t>(rng() % (std::uint64_t{1} << (1 + rng() % 31)));
+    // Allowances about the one that the pair needs.
+    const double needed =
+        (static_cast<double>(a.error) * b.norm1 + static_cast<double>(b.error) * a.norm1) / std::max(sum, 1);
+    const double by = std::exp2(-23.0 + static_cast<double>(rng() % 24));
+    const auto allowance =
+        static_cast<float>(rng() % 64 == 0 ? 0x1p100 : needed * (rng() % 2 == 0 ? 1.0 + by : 1.0 - by));
+    const bool is_seen = QuickLook(allowance).margin(a, b, sum) >= 0;
+    const bool is_certified_one_by_one = is_certified(allowance, a, b, static_cast<float>(sum));
+    EXPECT_TRUE(!is_seen || is_certified_one_by_one) << sum << ", " << allowance << ", needed " << needed;
+    if (is_certified_one_by_one && sum > 1 << 20) {
+      ++num_certified;
+      if (!is_seen) {
+        ++num_left;
+        EXPECT_LT(allowance, needed * (1 + 0x1p-10)) << sum;
+      }
+    }
+  }
+  EXPECT_GT(num_certified, 1000);
+  EXPECT_LT(num_left, num_certified);
+  // Signs are what is asked: pairs of lines that are not there have none.
+  EXPECT_FALSE(std::signbit(QuickLook(1.0F).margin({}, {}, 0)));
+  EXPECT_FALSE(std::signbit(QuickLook(0x1p100F).margin({}, {}, std::numeric_limits<std::int32_t>::max())));
+  EXPECT_TRUE(std::signbit(QuickLook(1.0F).margin({1, 1}, {1, 1}, 0)));
 }
 
 }  // namespace

@@ -153,12 +153,12 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 
       const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ +
                           (F::kIsPingPong ? 0 : static_cast<int>(consumer) * F::kGroupJ);
+      if constexpr (kEpilogue == product::Epilogue::kCompare) {
+        num_refused +=
+            num_refused_of_tile<F::kTileI, F::kRowBlocks, 64>(acc, params, params, place.i_first, j_first, thread);
+      } else {
 #pragma unroll
-      for (int b = 0; b < F::kRowBlocks; ++b) {
-        if constexpr (kEpilogue == product::Epilogue::kCompare) {
-          num_refused +=
-              num_refused_of_tile<F::kTileI>(acc[b], params, params, place.i_first, j_first + b * 64, thread);
-        } else {
+        for (int b = 0; b < F::kRowBlocks; ++b) {
           store_tile<F::kTileI, F::kLineOrder, kEpilogue>(acc[b], params, params, place.plane, place.i_first,
                                                           j_first + b * 64, thread);
         }

@@ -284,15 +284,14 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocksPerSm)
       }
       copier.advance();
     }
+    const int i_first = place.i_first + warp_i;
+    const int j_first = place.j_first + warp_j;
+    if constexpr (kEpilogue == product::Epilogue::kCompare) {
+      num_refused += num_refused_of_tile<64, 4, 16>(acc, params, params, i_first, j_first, lane);
+    } else {
 #pragma unroll
-    for (int x = 0; x < 4; ++x) {
-      const int i_first = place.i_first + warp_i;
-      const int j_first = place.j_first + warp_j + 16 * x;
-      if constexpr (kEpilogue == product::Epilogue::kCompare) {
-        num_refused += num_refused_of_tile<64>(acc[x], params, params, i_first, j_first, lane);
-      } else {
-        store_tile<64, F::kLineOrder, kEpilogue>(acc[x], params, params, place.plane, i_first, j_first, lane);
-      }
+      for (int x = 0; x < 4; ++x)
+        store_tile<64, F::kLineOrder, kEpilogue>(acc[x], params, params, place.plane, i_first, j_first + 16 * x, lane);
     }
   }
   if constexpr (kEpilogue == product::Epilogue::kCompare)
