@@ -20,81 +20,78 @@ namespace kizami::engines {
   return __fadd_rn(__fadd_rn(high, -(0x1p39F + 0x1p23F)), low);
 }
 
-/// Rows of the pairs of a thread: two of every block of `kLines` lines of B. Lines that are not there weigh nothing: they are never refused.
-template <int kBlocks, int kLines>
-struct RowWeights {
-  num::RungWeight of[kBlocks][2];
-
-  __device__ __forceinline__ RowWeights(const TileOrder& order, const ResultParams& params, int j_first, int thread) {
-#pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int j = j_first + b * kLines + thread / 32 * 16 + h * 8 + thread % 32 / 4;
-        if (j < order.n) of[b][h] = params.b_weights[j];
-      }
-    }
-  }
-};
-
-/// Weights of lines i and i + 1 of A; those of lines that are not there are zeros, but for the second of an odd m, which may be anything.
-[[nodiscard]] __device__ __forceinline__ float4 two_column_weights(const TileOrder& order, const ResultParams& params,
-                                                                   int i) {
-  float4 two = make_float4(0, 0, 0, 0);
-  if (i < order.m) two = *reinterpret_cast<const float4*>(params.a_weights + i);
-  return two;
-}
-
-/// Pairs that num::is_certified() refuses, of those that a thread holds: `kBlocks` blocks, `kLines` lines of B apart; the others as of store_tile().
-/// Where num::QuickLook sees at once that none is refused, as in nearly every tile, they are not looked at one by one.
+/// Weights of the lines whose pairs a warp holds: kBlocks blocks of 16 lines of B, kLines apart, and kTileI lines of A. Those of A lie spread over its
+/// lanes, so that they can wait in registers for sums that are still on their way: a lane has lines 2 l and 2 l + 1 of every 64. Lines that
+/// are not there weigh nothing: they are never refused.
 template <int kTileI, int kBlocks, int kLines>
-[[nodiscard]] __device__ __forceinline__ std::uint32_t num_refused_of_tile(
-    const std::int32_t (&acc)[kBlocks][kTileI / 2], const TileOrder& order, const ResultParams& params, int i_first,
-    int j_first, int thread) {
-  const RowWeights<kBlocks, kLines> rows(order, params, j_first, thread);
-  const int i_of_lane = i_first + 2 * (thread % 4);
-  const num::QuickLook quick(params.allowance);
-  std::uint32_t signs = 0;
+class TileWeights {
+ public:
+  /// @param i_first, j_first, thread as of store_tile(), j_first that of the first block
+  __device__ __forceinline__ TileWeights(const TileOrder& order, const ResultParams& params, int i_first, int j_first,
+                                         int thread)
+      : lane_(thread % 32) {
 #pragma unroll
-  for (int g = 0; g < kTileI / 8; ++g) {
-    const float4 two = two_column_weights(order, params, i_of_lane + 8 * g);
+    for (int q = 0; q < kTileI / 64; ++q) {
+      const int i = i_first + 64 * q + 2 * lane_;
+      two_[q] = make_float4(0, 0, 0, 0);
+      if (i < order.m) two_[q] = *reinterpret_cast<const float4*>(params.a_weights + i);
+      if (i + 1 >= order.m) two_[q].z = two_[q].w = 0;
+    }
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const std::int32_t* const sums = acc[b] + 4 * g + 2 * h;
-        signs |= __float_as_uint(quick.margin({two.x, two.y}, rows.of[b][h], sums[0])) |
-                 __float_as_uint(quick.margin({two.z, two.w}, rows.of[b][h], sums[1]));
+        const int j = j_first + b * kLines + thread / 32 * 16 + h * 8 + lane_ / 4;
+        if (j < order.n) rows_[b][h] = params.b_weights[j];
       }
     }
   }
-  std::uint32_t num_refused = 0;
-  if (static_cast<std::int32_t>(signs) >= 0) return num_refused;
-  int i_again = i_of_lane;
-  asm volatile(
-      ""
-      : "+r"(
-          i_again));  // or weights and conditions of all columns would be kept since the first pass, in registers that are not there
+
+  /// Pairs that num::is_certified() refuses, of those that a thread holds. Where num::QuickLook sees at once that none of the warp's is, as in
+  /// nearly every tile, they are not looked at one by one. @range called by whole warps
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t num_refused(
+      float allowance, const std::int32_t (&acc)[kBlocks][kTileI / 2]) const {
+    const num::QuickLook quick(allowance);
+    std::uint32_t signs = 0;
+    for_pairs([&](const num::RungWeight& a, const num::RungWeight& b,
+                  std::int32_t sum) { signs |= __float_as_uint(quick.margin(a, b, sum)); },
+              acc);
+    std::uint32_t count = 0;
+    if (__any_sync(kWholeWarp, static_cast<std::int32_t>(signs) < 0)) {
+      for_pairs(
+          [&](const num::RungWeight& a, const num::RungWeight& b, std::int32_t sum) {
+            if (!num::is_certified(allowance, a, b, float_of_sum(sum))) ++count;
+          },
+          acc);
+    }
+    return count;
+  }
+
+ private:
+  template <class Visit>
+  __device__ __forceinline__ void for_pairs(const Visit& visit, const std::int32_t (&acc)[kBlocks][kTileI / 2]) const {
 #pragma unroll
-  for (int g = 0; g < kTileI / 8; ++g) {
-    const int i = i_again + 8 * g;
-    const float4 two = two_column_weights(order, params, i);
-    const bool has_second = i + 1 < order.m;
-    const num::RungWeight columns[2] = {{two.x, two.y}, {has_second ? two.z : 0.0F, has_second ? two.w : 0.0F}};
+    for (int g = 0; g < kTileI / 8; ++g) {
+      const float4& held = two_[g / 8];
+      const int from = 4 * (g % 8) + lane_ % 4;
+      const num::RungWeight columns[2] = {
+          {__shfl_sync(kWholeWarp, held.x, from), __shfl_sync(kWholeWarp, held.y, from)},
+          {__shfl_sync(kWholeWarp, held.z, from), __shfl_sync(kWholeWarp, held.w, from)}};
 #pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {
+      for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
+        for (int h = 0; h < 2; ++h) {
 #pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          if (!num::is_certified(params.allowance, columns[e], rows.of[b][h], float_of_sum(acc[b][4 * g + 2 * h + e])))
-            ++num_refused;
+          for (int e = 0; e < 2; ++e) visit(columns[e], rows_[b][h], acc[b][4 * g + 2 * h + e]);
         }
       }
     }
   }
-  return num_refused;
-}
+
+  int lane_;
+  float4 two_[kTileI / 64];
+  num::RungWeight rows_[kBlocks][2];
+};
 
 /// Adds what the lanes of a warp have counted.
 __device__ __forceinline__ void add_refused(const ResultParams& params, std::uint32_t num_refused, std::uint32_t lane) {

@@ -109,6 +109,18 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
     for (std::uint32_t tile = turns.tile(round); tile < num_tiles; tile = turns.tile(round)) {
       const TilePlace place = place_of<F>(tile, params);
       const int num_k_blocks = num_blocks_of<kHasWindows>(params, place.plane);
+      const auto first_line_of_b = [&] {
+        return place.j_first + static_cast<int>(rank) * F::kTileJ +
+               (F::kIsPingPong ? 0 : static_cast<int>(consumer) * F::kGroupJ);
+      };
+      // On their way while the product is made: in its epilogue nothing would cover them.
+      using Weights = TileWeights<F::kTileI, F::kRowBlocks, 64>;
+      [[maybe_unused]] const auto weights = [&] {
+        if constexpr (kEpilogue == product::Epilogue::kCompare)
+          return Weights(params, params, place.i_first, first_line_of_b(), thread);
+        else
+          return 0;
+      }();
       // Turns: one warpgroup at a time feeds the tensor cores, so that the other's stores fall under its work.
       if constexpr (F::kIsPingPong) named_barrier_sync(1 + static_cast<int>(consumer), 2 * 128);
       std::int32_t accumulate = 0;
@@ -151,12 +163,10 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
       for (int b = 0; b < F::kRowBlocks; ++b) pin(acc[b]);
       release(last_stage);
 
-      const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ +
-                          (F::kIsPingPong ? 0 : static_cast<int>(consumer) * F::kGroupJ);
       if constexpr (kEpilogue == product::Epilogue::kCompare) {
-        num_refused +=
-            num_refused_of_tile<F::kTileI, F::kRowBlocks, 64>(acc, params, params, place.i_first, j_first, thread);
+        num_refused += weights.num_refused(params.allowance, acc);
       } else {
+        const int j_first = first_line_of_b();
 #pragma unroll
         for (int b = 0; b < F::kRowBlocks; ++b) {
           store_tile<F::kTileI, F::kLineOrder, kEpilogue>(acc[b], params, params, place.plane, place.i_first,

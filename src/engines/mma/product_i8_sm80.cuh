@@ -287,7 +287,8 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocksPerSm)
     const int i_first = place.i_first + warp_i;
     const int j_first = place.j_first + warp_j;
     if constexpr (kEpilogue == product::Epilogue::kCompare) {
-      num_refused += num_refused_of_tile<64, 4, 16>(acc, params, params, i_first, j_first, lane);
+      const TileWeights<64, 4, 16> weights(params, params, i_first, j_first, lane);
+      num_refused += weights.num_refused(params.allowance, acc);
     } else {
 #pragma unroll
       for (int x = 0; x < 4; ++x)

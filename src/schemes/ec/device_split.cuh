@@ -207,8 +207,9 @@ inline int unit_shift_of(const Operand& o) {
   return o.length > kOfWarps && o.length <= 4 * kOfWarps ? 4 : 5;
 }
 
+/// @param num_products that have such an operand each, in one launch
 template <class T>
-Operand operand_of(const DeviceEcSplit<T>& task, bool is_a) {
+Operand operand_of(const DeviceEcSplit<T>& task, bool is_a, std::int64_t num_products = 1) {
   constexpr int kTerms = static_cast<int>(problem::kTerms<T>);
   const problem::Lines<T>& lines = task.lines;
   Operand o{};
@@ -231,7 +232,7 @@ Operand operand_of(const DeviceEcSplit<T>& task, bool is_a) {
   constexpr std::int64_t kManyBlocks = 256;
   const auto is_too_few = [&](std::int64_t warps) {
     return o.length > warps * 128 * kHeldQuads ||
-           (o.length > warps * 128 * 2 && o.num_lines * warps < kManyBlocks * kWarps);
+           (o.length > warps * 128 * 2 && num_products * o.num_lines * warps < kManyBlocks * kWarps);
   };
   o.warps_per_line = 1;
   while (o.warps_per_line < kWarps && is_too_few(o.warps_per_line)) o.warps_per_line *= 2;
