@@ -11,6 +11,7 @@
 #include "dropin/policy/call.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin/policy/record.hpp"
+#include "dropin/policy/shared_choices.hpp"
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 
@@ -44,8 +45,8 @@ class Inside {
 /// Why the planner refuses a call, for the summary, with the variable that would let it.
 [[nodiscard]] const char* kept_refusal(const Status& status);
 
-/// What the thread made for a shape before, or what `make` makes now: a program repeats few shapes. Choices are
-/// trivial, so that a thread's memory of them needs no destructor.
+/// What the thread or another one made for a shape before, or what `make` makes now: a program repeats its shapes. Choices are trivial, so that a
+/// thread's memory of them needs no destructor.
 template <class Choice, class IsFor, class Make>
 [[nodiscard]] const Choice& remembered(std::int64_t m, std::int64_t n, std::int64_t k, const IsFor& is_for,
                                        const Make& make) {
@@ -55,8 +56,13 @@ template <class Choice, class IsFor, class Make>
   const std::uint64_t hash = (static_cast<std::uint64_t>(m) * 0x9E3779B97F4A7C15U) ^
                              (static_cast<std::uint64_t>(n) * 0xC2B2AE3D27D4EB4FU) ^
                              (static_cast<std::uint64_t>(k) * 0x165667B19E3779F9U);
+  static constinit SharedChoices<Choice> shared;
   Choice& entry = entries[(hash >> 32) % kEntries];
-  if (!is_for(entry)) entry = make();
+  if (is_for(entry)) return entry;
+  if (!shared.find(hash, is_for, entry)) {
+    entry = make();
+    shared.keep(hash, entry);
+  }
   return entry;
 }
 

@@ -8,6 +8,7 @@ namespace kizami::product {
 std::size_t engine_bytes(const Engine& engine, const DeviceFacts& facts, ProductDesc desc, const Extents& ms,
                          const Extents& ns, const Extents& ks) {
   std::size_t most = 0;
+  if (!engine.needs_workspace()) return most;
   for (const std::int64_t m : ms) {
     for (const std::int64_t n : ns) {
       for (const std::int64_t k : ks) {

@@ -158,6 +158,8 @@ class Engine {
   [[nodiscard]] virtual bool reads_num_products() const noexcept { return false; }
   /// Whether run() takes floating-point planes with k > exact_k, and adds FP32 sums up in INT32.
   [[nodiscard]] virtual bool promotes_sums() const noexcept { return false; }
+  /// false: no offer of query() has a workspace, whatever is asked for. Planners then need not ask for each extent of a product.
+  [[nodiscard]] virtual bool needs_workspace() const noexcept { return true; }
   /// Accepts or refuses with a reason. Pure: no side effects, no environment.
   [[nodiscard]] virtual std::variant<Offer, Refusal> query(const ProductDesc& desc, const DeviceFacts& facts) const = 0;
   /// Runs an accepted product. Allocates nothing, reads no environment, prints nothing.

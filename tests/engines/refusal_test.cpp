@@ -166,6 +166,7 @@ TEST(Offers, AreBoundedAndPure) {
     EXPECT_EQ(first.workspace_bytes, second.workspace_bytes);
     EXPECT_EQ(first.seconds, second.seconds);
     EXPECT_LE(first.workspace_bytes, std::size_t{64} << 20) << engine->name();
+    EXPECT_EQ(engine->needs_workspace(), first.workspace_bytes > 0) << engine->name();
     EXPECT_GT(first.seconds, 0);
     EXPECT_EQ(std::get<Offer>(engine->query(good_desc(), every_feature(8))).threads, 1) << "too small to share";
     EXPECT_EQ(std::get<Offer>(engine->query(d, every_feature(0))).threads, 1);

@@ -27,6 +27,7 @@ std::int64_t dot(const std::int8_t* a, const std::int8_t* b, std::int64_t k) {
 class CpuRef final : public product::Engine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "cpu_ref"; }
+  [[nodiscard]] bool needs_workspace() const noexcept override { return false; }
 
   [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
     if (auto reason = why_refused(d)) return Refusal{*std::move(reason)};

@@ -77,7 +77,7 @@ constexpr double kPermutedStore = 0.6;      // of these: no shuffles
   const double multiplied = traits.tile_i * traits.tile_j / (kMultiplied * model::h200::kInt8MacsPerSmCycle);
   const double bytes = static_cast<double>(traits.tile_i) / traits.cluster + traits.tile_j;
   const double read = bytes / (line_bytes < kCachedBytes ? kReadPerCycle : kBeyondCache * kReadPerCycle);
-  return std::hypot(multiplied, read) * (line_bytes < kLongBytes ? 1.0 : kOfLong);
+  return std::sqrt(multiplied * multiplied + read * read) * (line_bytes < kLongBytes ? 1.0 : kOfLong);
 }
 [[nodiscard]] double store_cycles(const HopperFormTraits& traits) {
   const double cycles = traits.schedule == HopperSchedule::kPingPong

@@ -59,16 +59,16 @@ std::optional<std::string> why_refused_here(const ProductDesc& d) {
   if (d.m > kLineLimit) return wrong("m", d.m, "at most 2^30");
   if (d.n > kLineLimit) return wrong("n", d.n, "at most 2^30");
   const std::int64_t bytes = product::element_bytes(d.format);
-  const std::string below_16th = "below 2^36: a tensor map's strides are below 2^40 bytes";
+  constexpr const char* below_16th = "below 2^36: a tensor map's strides are below 2^40 bytes";
   if (d.a_row_stride >= kRowStrideLimit) return wrong("a_row_stride", d.a_row_stride, below_16th);
   if (d.b_row_stride >= kRowStrideLimit) return wrong("b_row_stride", d.b_row_stride, below_16th);
   if (d.num_products > 1) {
-    const std::string below = "below 2^40 bytes, as a tensor map's strides";
+    constexpr const char* below = "below 2^40 bytes, as a tensor map's strides";
     if (d.a_plane_stride >= kMapStrideLimit / bytes) return wrong("a_plane_stride", d.a_plane_stride, below);
     if (d.b_plane_stride >= kMapStrideLimit / bytes) return wrong("b_plane_stride", d.b_plane_stride, below);
   }
   if (d.num_windows > 0) {
-    const std::string below = "below 2^31 bytes with windows: coordinates of a tensor map are INT32";
+    constexpr const char* below = "below 2^31 bytes with windows: coordinates of a tensor map are INT32";
     if (d.a_row_stride >= kRowLimit / bytes) return wrong("a_row_stride", d.a_row_stride, below);
     if (d.b_row_stride >= kRowLimit / bytes) return wrong("b_row_stride", d.b_row_stride, below);
     const NumPlanes planes = num_planes_read(d);
@@ -239,6 +239,7 @@ std::optional<std::string> why_not_there(const DeviceFacts& facts) {
 class Hopper final : public product::Engine, public product::FusedSliceEngine, public product::TriangleEngine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
+  [[nodiscard]] bool needs_workspace() const noexcept override { return false; }
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
   [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
   [[nodiscard]] bool promotes_sums() const noexcept override { return true; }

@@ -103,6 +103,7 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, const MmaF
 class MmaProduct final : public product::Engine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "mma"; }
+  [[nodiscard]] bool needs_workspace() const noexcept override { return false; }
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
   [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
 

@@ -170,6 +170,7 @@ class Launches {
 class TileDeviceEngine final : public product::Engine, public product::DevicePhaseBodies {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "tile"; }
+  [[nodiscard]] bool needs_workspace() const noexcept override { return false; }
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
   [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
   [[nodiscard]] bool promotes_sums() const noexcept override { return true; }

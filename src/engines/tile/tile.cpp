@@ -90,6 +90,7 @@ template <PlaneEpilogue kEpilogue, class Result>
 class TileEngine final : public product::Engine, public product::PhaseBodies {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "tile"; }
+  [[nodiscard]] bool needs_workspace() const noexcept override { return false; }
   [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
     if (auto reason = why_tile_refuses(d)) return Refusal{*std::move(reason)};
     const int threads = useful_threads(d, facts);
