@@ -27,11 +27,15 @@ constexpr ProductModel kTiles{.forms = kOwnForms,
                               .slope = 0.059,
                               .least = 0.78};
 
-/// INT8 products of cuBLASLt, fitted likewise to slices of D by engine cublaslt (slice_sums.jsonl): 351 us for each of the
-/// seven calls at n = 4096, k = 16384 on average, 3.2 ms at 8192. Of its forms the largest and smaller ones for smaller C.
-constexpr TileForm kLibraryForms[] = {{128, 256, 0.80}, {128, 128, 0.80}, {64, 128, 0.80}, {64, 64, 0.80}};
+/// INT8 products of cuBLASLt. By ncu (lab/results/h200/library_tiles.jsonl) its tiles are 128 x 128 from n = 4096 on and where k is long, 128 x 64 at
+/// n = 2048, 64 x 64 below. The first are fitted to slices of D by engine cublaslt (slice_sums.jsonl): 351 us for each of the seven calls at n = 4096,
+/// k = 16384 on average, 3.2 ms at 8192; the last to single products at 1024, 8.1 us for k = 1024 and 23 us for 7168. No size that may be fitted
+/// has the second: it is of single products at 2048, 24, 36 and 60 us for k = 2048, 4096 and 8192, so that calls of it are calibrated, not judged.
+constexpr TileForm kLibraryForms[] = {{128, 128, 0.905, 0}, {64, 128, 0.75, 3600}, {64, 64, 0.50, 0}};
 constexpr ProductModel kLibraryTiles{.forms = kLibraryForms,
-                                     .reads_through_l2 = true,
+                                     .least_rounds = 2,
+                                     .long_k = 8192,
+                                     .is_library = true,
                                      .result_bytes = 4,
                                      .cool_seconds = 1e-3,
                                      .slope = 0.059,
@@ -187,10 +191,6 @@ constexpr Program kPrograms[] = {
 }
 constexpr Program kPortableElsewhere = portable_elsewhere();
 
-/// Bytes that the L2 cache gives all multiprocessors each cycle, for each of them: NVIDIA's documents have 5120 for all of an A100
-/// and of an H100.
-constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
-
 /// Tiles of one product, in whole numbers of them.
 [[nodiscard]] double tiles_of(const TileForm& form, const Products& p) {
   if (!p.is_triangle) return std::ceil(p.m / form.i) * std::ceil(p.n / form.j);
@@ -205,17 +205,13 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
   const double tiles = tiles_of(form, p) * p.num_results * k_parts;
   const double share =
       form.share * (p.format == Format::kFp32 ? model.fp32_share : 1.0) * (p.is_triangle ? model.triangle_share : 1.0);
-  const double at_once = std::min(tiles, rates.sms);
   // Cycles of an element of k of a tile.
   const double operations_per_cycle = rates.of(p.format) / rates.sms / rates.clock_hz * share;
-  double cycles = 2.0 * form.i * form.j / operations_per_cycle;
-  if (model.reads_through_l2) {
-    const double read = at_once * p.element_bytes * (form.i + form.j);
-    cycles = std::max(cycles, read / (kTileBytesPerSmCycle * rates.sms));
-  }
+  const double cycles = 2.0 * form.i * form.j / operations_per_cycle;
   const double of_plane = p.k / k_parts * cycles;  // of one product
-  const double mean = of_plane * p.num_products / p.num_results + model.uncovered_cycles;
-  const double longest = of_plane * p.longest + model.uncovered_cycles;
+  const double uncovered = model.uncovered_cycles + form.uncovered_cycles;
+  const double mean = of_plane * p.num_products / p.num_results + uncovered;
+  const double longest = of_plane * p.longest + uncovered;
   const double busy = p.longest > 0 ? std::max(longest, tiles / rates.sms * mean) : std::ceil(tiles / rates.sms) * mean;
   const double elements = p.m * p.n * p.num_results;
   const double parts_bytes = k_parts > 1 ? k_parts * p.element_bytes * elements : 0;  // added where they meet
@@ -234,6 +230,13 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
     const bool is_small = !p.is_triangle && (bytes < model.few_bytes || std::min(p.m, p.n) <= kFewLines);
     return seconds_in_form(model, model.forms[is_small ? 1 : 0], 1, p, rates);
   }
+  if (model.least_rounds > 0) {
+    const double rounds = p.k > model.long_k ? 1 : model.least_rounds;
+    for (const TileForm& form : model.forms) {
+      if (&form == &model.forms.back() || tiles_of(form, p) >= rounds * rates.sms)
+        return seconds_in_form(model, form, 1, p, rates);
+    }
+  }
   constexpr double kLeastPart = 32;  // elements of k
   double least = std::numeric_limits<double>::infinity();
   for (const TileForm& form : model.forms) {
@@ -250,7 +253,7 @@ constexpr double kTileBytesPerSmCycle = 5120.0 / 132;
                                     bool is_sustained) {
   double seconds = seconds_in_tiles(model, p, rates);
   if (const double measured = rates.measured_products[static_cast<std::size_t>(p.format)];
-      measured > 0 && model.reads_through_l2) {  // a library's rate on this card
+      measured > 0 && model.is_library) {  // a library's rate on this card
     constexpr double n = kMeasuredSize;
     const Products square{.format = p.format, .m = n, .n = n, .k = n, .element_bytes = p.element_bytes};
     seconds *= 2 * n * n * n / seconds_in_tiles(model, square, rates) / measured;

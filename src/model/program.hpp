@@ -17,6 +17,7 @@ struct TileForm {
   int i = 0;
   int j = 0;
   double share = 0;
+  double uncovered_cycles = 0;  ///< of a tile, beside those of the program
 };
 
 /// How products reach their rate: tiles of a launch, or calls of a library by their size.
@@ -28,8 +29,10 @@ struct ProductModel {
       0;  ///< not 0: the first form, but the second where lines are fewer than 129 or a plane's have fewer bytes
   double uncovered_cycles = 0;  ///< of a tile: its start and its store
   bool cuts_k = false;          ///< into 2, 4, 8 ... parts, where tiles are fewer than multiprocessors
-  bool reads_through_l2 =
-      false;                  ///< no multiprocessor has lines of another: what all read at once is below the rate of L2
+  /// Not 0: the largest form of which a multiprocessor has so many tiles, or one where k is longer than `long_k`, or else the last one.
+  double least_rounds = 0;
+  double long_k = 0;
+  bool is_library = false;    ///< rates that were measured of it on a card stand for its shares there
   double result_bytes = 0;    ///< of an element of a result, stored when its tile is done
   double triangle_share = 1;  ///< of the share, of the kernel that walks one triangle in squares of tiles
   // Outside of tensor cores.
