@@ -38,7 +38,7 @@ Choice choose(const Settings& settings, Scalar scalar, std::int64_t m, std::int6
 
 const Choice& chosen(const Settings& settings, Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k) {
   return remembered<Choice>(
-      m, n, k,
+      m, n, k, reinterpret_cast<std::uintptr_t>(&settings) + static_cast<std::uint64_t>(scalar),
       [&](const Choice& c) {
         return c.settings == &settings && c.scalar == scalar && c.m == m && c.n == n && c.k == k;
       },

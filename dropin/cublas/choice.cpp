@@ -125,10 +125,11 @@ Policy policy_within(const Settings& settings, std::size_t workspace_limit) {
 
 const Choice& chosen(const Settings& settings, const Call& call, std::size_t workspace_limit) {
   const int device = current_device();
-  const auto place =
-      call.k ^ static_cast<std::int64_t>(workspace_limit);  // choices of a shape do not drive each other out
+  const std::uint64_t rest = reinterpret_cast<std::uintptr_t>(&settings) + 64 * workspace_limit +
+                             8 * static_cast<std::uint64_t>(device) + static_cast<std::uint64_t>(call.scalar) +
+                             (static_cast<std::uint64_t>(call.num_products) << 32);
   return remembered<Choice>(
-      call.m, call.n, place,
+      call.m, call.n, call.k, rest,
       [&](const Choice& choice) { return is_for(choice, settings, device, call, workspace_limit); },
       [&] { return choose(settings, device, call, workspace_limit); });
 }

@@ -95,9 +95,10 @@ class PredictedProducts {
 [[nodiscard]] const Level3Choice& level3_choice_of(const Call& call, const Settings& settings) {
   const BlockedCall key = blocked(call);
   const int device = current_device();
-  const auto place = key.width ^ (static_cast<std::int64_t>(key.routine) << 40);
+  const std::uint64_t rest = reinterpret_cast<std::uintptr_t>(&settings) + 8 * static_cast<std::uint64_t>(device) +
+                             static_cast<std::uint64_t>(key.scalar);
   return remembered<KeptChoice>(
-             key.order, place, key.is_left ? 1 : 0,
+             key.order, key.width, static_cast<std::int64_t>(key.routine) * 2 + (key.is_left ? 1 : 0), rest,
              [&](const KeptChoice& kept) {
                return kept.settings == &settings && kept.device == device && kept.call == key;
              },

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string_view>
 #include <type_traits>
 
+#include "base/fork_safe.hpp"
 #include "dropin/policy/call.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin/policy/record.hpp"
@@ -45,24 +47,35 @@ class Inside {
 /// Why the planner refuses a call, for the summary, with the variable that would let it.
 [[nodiscard]] const char* kept_refusal(const Status& status);
 
+/// Those of the process; null where there is no memory for them.
+template <class Choice>
+[[nodiscard]] SharedChoices<Choice>* shared_choices() noexcept {
+  static constinit base::PerProcess<SharedChoices<Choice>> shared;
+  try {
+    return &shared.get();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 /// What the thread or another one made for a shape before, or what `make` makes now: a program repeats its shapes. Choices are trivial, so that a
 /// thread's memory of them needs no destructor.
+/// @param rest  of what tells calls apart, a number, so that those of one shape do not drive each other out
 template <class Choice, class IsFor, class Make>
-[[nodiscard]] const Choice& remembered(std::int64_t m, std::int64_t n, std::int64_t k, const IsFor& is_for,
-                                       const Make& make) {
+[[nodiscard]] const Choice& remembered(std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t rest,
+                                       const IsFor& is_for, const Make& make) {
   constexpr std::size_t kEntries = 64;
   static_assert(std::is_trivially_destructible_v<Choice>);
   thread_local Choice entries[kEntries];
   const std::uint64_t hash = (static_cast<std::uint64_t>(m) * 0x9E3779B97F4A7C15U) ^
                              (static_cast<std::uint64_t>(n) * 0xC2B2AE3D27D4EB4FU) ^
-                             (static_cast<std::uint64_t>(k) * 0x165667B19E3779F9U);
-  static constinit SharedChoices<Choice> shared;
+                             (static_cast<std::uint64_t>(k) * 0x165667B19E3779F9U) ^ (rest * 0x27D4EB2F165667C5U);
   Choice& entry = entries[(hash >> 32) % kEntries];
   if (is_for(entry)) return entry;
-  if (!shared.find(hash, is_for, entry)) {
-    entry = make();
-    shared.keep(hash, entry);
-  }
+  SharedChoices<Choice>* const shared = shared_choices<Choice>();
+  if (shared != nullptr && shared->find(hash, is_for, entry)) return entry;
+  entry = make();
+  if (shared != nullptr && is_for(entry)) shared->keep(hash, entry);
   return entry;
 }
 

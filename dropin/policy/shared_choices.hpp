@@ -11,8 +11,8 @@
 
 namespace kizami::dropin {
 
-/// Sets of four places each, by a hash; the oldest of a set goes first. No caller ever waits: where another thread is at a set, or was when the
-/// process was forked, nothing is found and nothing kept.
+/// Sets of four places each, by a hash; the oldest of a set goes first. No caller ever waits: where another thread is at a set, nothing is found and
+/// nothing kept. Half a megabyte: for base::PerProcess.
 template <class Choice>
 class SharedChoices {
   static_assert(std::is_trivially_copyable_v<Choice>);

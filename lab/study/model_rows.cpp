@@ -222,10 +222,12 @@ void add_published(const Published& x, std::vector<ModelRow>& out) {
 }
 
 /// What a row proves of constants: D and Z, squares of n = 1024, 4096 and 8192, were fitted to; of ec, whose kernels were
-/// measured alone, nothing was.
+/// measured alone, nothing was, nor of cuBLASLt at 2048, whose tile there was measured by single products.
 [[nodiscard]] RowKind kind_of(const ModelRow& row) {
   if (row.way.starts_with("ec")) return RowKind::kCalibrated;
   const bool is_square = row.m == row.n && row.n == row.k;
+  const bool is_of_library = row.way.ends_with("/cublaslt") || row.way.starts_with("ozaki2, portable");
+  if (is_of_library && is_square && row.n == 2048) return RowKind::kCalibrated;
   const bool is_fitted =
       (row.type == "d" || row.type == "z") && is_square && (row.n == 1024 || row.n == 4096 || row.n == 8192);
   return is_fitted ? RowKind::kFit : RowKind::kJudged;

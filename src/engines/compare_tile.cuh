@@ -25,6 +25,8 @@ namespace kizami::engines {
 /// are not there weigh nothing: they are never refused.
 template <int kTileI, int kBlocks, int kLines>
 class TileWeights {
+  static_assert(kTileI % 64 == 0);
+
  public:
   /// @param i_first, j_first, thread as of store_tile(), j_first that of the first block
   __device__ __forceinline__ TileWeights(const TileOrder& order, const ResultParams& params, int i_first, int j_first,

@@ -28,9 +28,10 @@ constexpr ProductModel kTiles{.forms = kOwnForms,
                               .least = 0.78};
 
 /// INT8 products of cuBLASLt. By ncu (lab/results/h200/library_tiles.jsonl) its tiles are 128 x 128 from n = 4096 on and where k is long, 128 x 64 at
-/// n = 2048, 64 x 64 below. The first are fitted to slices of D by engine cublaslt (slice_sums.jsonl): 351 us for each of the seven calls at n = 4096,
-/// k = 16384 on average, 3.2 ms at 8192; the last to single products at 1024, 8.1 us for k = 1024 and 23 us for 7168. No size that may be fitted
-/// has the second: it is of single products at 2048, 24, 36 and 60 us for k = 2048, 4096 and 8192, so that calls of it are calibrated, not judged.
+/// n = 2048, and 64 x 64 below, but for 64 x 128 by parts of k at 1024 where k is 7168. The first are fitted to slices of D by engine cublaslt
+/// (slice_sums.jsonl): 351 us for each of the seven calls at n = 4096, k = 16384 on average, 3.2 ms at 8192; the last, for both that are taken there, to
+/// those of D and Z at 1024. No size that may be fitted has the second: it is of single products at 2048, 24, 36 and 60 us for k = 2048, 4096 and 8192,
+/// so that the study counts calls at 2048 as calibrated.
 constexpr TileForm kLibraryForms[] = {{128, 128, 0.905, 0}, {64, 128, 0.75, 3600}, {64, 64, 0.50, 0}};
 constexpr ProductModel kLibraryTiles{.forms = kLibraryForms,
                                      .least_rounds = 2,

@@ -29,7 +29,7 @@ struct ProductModel {
       0;  ///< not 0: the first form, but the second where lines are fewer than 129 or a plane's have fewer bytes
   double uncovered_cycles = 0;  ///< of a tile: its start and its store
   bool cuts_k = false;          ///< into 2, 4, 8 ... parts, where tiles are fewer than multiprocessors
-  /// Not 0: the largest form of which a multiprocessor has so many tiles, or one where k is longer than `long_k`, or else the last one.
+  /// Not 0: the largest form of which a multiprocessor has so many tiles of one product, or one where k is longer than `long_k`, or else the last one.
   double least_rounds = 0;
   double long_k = 0;
   bool is_library = false;    ///< rates that were measured of it on a card stand for its shares there

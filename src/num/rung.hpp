@@ -189,6 +189,7 @@ struct RungWeight {
 /// negative says nothing. The sum lacks its last kDropped bits, and the allowance 2^-18 of itself, for what the operations here and there round.
 class QuickLook {
  public:
+  /// @range allowance 0 or at least 2^-100
   KIZAMI_HOST_DEVICE explicit constexpr QuickLook(float allowance)
       : of_unit_((allowance < 0x1p60F ? allowance : 0x1p60F) * (1.0F - 0x1p-18F) * (1 << kDropped)),
         of_bias_(of_unit_ * -0x1p23F) {}

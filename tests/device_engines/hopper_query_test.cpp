@@ -17,6 +17,8 @@ namespace {
 std::string refusal_of(const product::ProductDesc& d) {
   const auto answer = hopper_engine().query(d, plan::h200_facts());
   const auto* refusal = std::get_if<product::Refusal>(&answer);
+  EXPECT_FALSE(hopper_engine().needs_workspace());
+  EXPECT_TRUE(refusal != nullptr || std::get<product::Offer>(answer).workspace_bytes == 0);
   return refusal != nullptr ? refusal->reason : "";
 }
 

@@ -34,6 +34,22 @@ TEST(PlanCache, AFactorizationFindsItsShapesAgain) {
   const auto other_accuracy = plan_of(7, 16, Accuracy::at_bits(30));
   EXPECT_NE(other_accuracy, plan_of(7, 16));
   EXPECT_EQ(other_accuracy->policy.accuracy, Accuracy::at_bits(30));
+  const problem::Shape shape{Scalar::kF64, 7, 32, 16};
+  plan::Environment machine = environment();
+  const auto plan = cached_plan(shape, {}, machine);
+  ASSERT_TRUE(plan.ok());
+  const auto batch = cached_plan(shape, {}, machine, {.num_products = 3});
+  ASSERT_TRUE(batch.ok());
+  EXPECT_EQ(batch.value()->schedule.batch.num_products, 3);
+  EXPECT_NE(batch.value(), plan.value());
+  const auto single = cached_plan({Scalar::kF32, 7, 32, 16}, {}, machine);
+  ASSERT_TRUE(single.ok());
+  EXPECT_EQ(single.value()->shape.scalar, Scalar::kF32);
+  machine.facts.num_threads += 1;
+  const auto threads = cached_plan(shape, {}, machine);
+  ASSERT_TRUE(threads.ok());
+  EXPECT_EQ(threads.value()->schedule.facts.num_threads, machine.facts.num_threads);
+  EXPECT_EQ(cached_plan(shape, {}, environment()).value(), plan.value());
 }
 
 TEST(PlanCache, TheLeastRecentlyUsedGoesFirst) {

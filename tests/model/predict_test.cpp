@@ -160,17 +160,29 @@ TEST(Program, KIsCutWhereTilesAreFew) {
   EXPECT_NEAR(2e4 * 6400 / 1e14 / share_reached(model, p, rates, false), whole / 64 / 0.9 + 16 * 8 * 1e4 / 2e12, 1e-12);
 }
 
-TEST(Program, TilesReadThroughTheCacheOfAll) {
-  const TileForm forms[] = {{10, 10, 1}};
-  const ProductModel model{.forms = forms, .reads_through_l2 = true, .result_bytes = 4};
-  const Rates rates = round_rates();
-  // 200 operations of an element of k take 0.2 ns; 20 bytes at 5120 / 132 a cycle 0.516 ns. C is 40 KB, in the cache.
-  const Products p{.m = 100, .n = 100, .k = 1000};
-  const double seconds = 1000 * 20 / (5120.0 / 132) * 1e-9 + 4e4 / 2e12;
-  EXPECT_NEAR(2e7 / 1e14 / share_reached(model, p, rates, false), seconds, 1e-12);
-  Products added = p;
-  added.is_added = true;  // to sums that are read
-  EXPECT_NEAR(2e7 / 1e14 / share_reached(model, added, rates, false), seconds + 4e4 / 2e12, 1e-12);
+// The largest tile of which all multiprocessors, 100 here, have enough, whichever ends first.
+TEST(Program, ALibrarysTilesGoByRoundsAndTheLengthOfK) {
+  const TileForm forms[] = {{20, 20, 0.9, 0}, {10, 20, 0.8, 100}, {10, 10, 0.5, 0}};
+  const ProductModel model{.forms = forms, .least_rounds = 2, .long_k = 5000, .result_bytes = 4};
+  const Rates rates = round_rates();  // 1000 operations a cycle of a multiprocessor, 1 GHz
+  const auto seconds = [&](double m, double n, double k, bool is_added = false) {
+    Products p{.m = m, .n = n, .k = k};
+    p.is_added = is_added;
+    return p.operations() / rates.of(p.format) / share_reached(model, p, rates, false);
+  };
+  const auto stored = [](double m, double n) { return 4 * m * n / 2e12; };  // in the cache
+  // 200 of 20 x 20: two rounds of 800 operations an element of k.
+  EXPECT_NEAR(seconds(400, 200, 1000), 2 * 1000 * 0.8 / 0.9 * 1e-9 + stored(400, 200), 1e-12);
+  // 190: too few, but 380 of 10 x 20, in four rounds that end later, with 100 cycles of each tile beside k.
+  EXPECT_NEAR(seconds(380, 200, 1000), 4 * (1000 * 0.4 / 0.8 + 100) * 1e-9 + stored(380, 200), 1e-12);
+  EXPECT_GT(seconds(380, 200, 1000), seconds(400, 200, 1000));
+  // Where k is long one round is enough.
+  EXPECT_NEAR(seconds(380, 200, 5001), 2 * 5001 * 0.8 / 0.9 * 1e-9 + stored(380, 200), 1e-12);
+  EXPECT_NEAR(seconds(380, 200, 5000), 4 * (5000 * 0.4 / 0.8 + 100) * 1e-9 + stored(380, 200), 1e-12);
+  // The last form whatever there is of it.
+  EXPECT_NEAR(seconds(100, 100, 1000), 1000 * 0.2 / 0.5 * 1e-9 + stored(100, 100), 1e-12);
+  // Added to sums that are read.
+  EXPECT_NEAR(seconds(100, 100, 1000, true), 1000 * 0.2 / 0.5 * 1e-9 + 2 * stored(100, 100), 1e-12);
 }
 
 TEST(Program, PartsOfKOfFp32HaveALaunchOfTheirOwn) {
