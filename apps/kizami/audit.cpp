@@ -27,7 +27,8 @@ struct AuditOptions {
   bool is_quiet = false;
 };
 
-void write_file(const std::string& path, const std::string& text) {
+void write_file(const std::string& wanted, const std::string& text) {
+  const std::string path = path_of_rank(wanted);
   if (path.empty()) return;
   if (path == "-") return write_stdout(text);
   OutputFile file(path, text.size());
@@ -77,7 +78,10 @@ Command add_audit(CLI::App& program) {
       "  kizami audit -- python3 script.py\n"
       "  kizami audit --html audit.html --rules kizami.rules -- ./solver input.dat\n"
       "  kizami audit --json audit.jsonl -- mpirun -np 4 ./solver      each rank is a process of the report\n");
-  app->add_option("--json", options->json, "write lines of JSON there; - is standard output")->type_name("FILE");
+  app->add_option(
+         "--json", options->json,
+         "write lines of JSON there; - is standard output, and of several ranks of MPI each has a file of its own")
+      ->type_name("FILE");
   app->add_option("--html", options->html, "write a page with pictures there")->type_name("FILE");
   app->add_option("--rules", options->rules, "write a rules file there, for kizami run --rules")->type_name("FILE");
   app->add_flag("-q,--quiet", options->is_quiet, "do not print the report on stderr");

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/mpi_rank.hpp"
 #include "failure.hpp"
 #include "interrupt.hpp"
 
@@ -60,6 +61,13 @@ std::string resolve_links(const std::string& path) {
   }
   throw Failure(ExitCode::kOutputFailed,
                 fmt::format("output {}: more than {} symbolic links follow each other", path, kMaxLinks));
+}
+
+std::string path_of_rank(const std::string& path) {
+  const char* const rank = base::mpi_rank_of_several();
+  if (path.empty() || path == "-" || rank == nullptr) return path;
+  const std::filesystem::path file(path);
+  return (file.parent_path() / fmt::format("{}.{}{}", file.stem().string(), rank, file.extension().string())).string();
 }
 
 OutputFile::OutputFile(const std::string& path, std::uint64_t num_bytes) : path_(path), target_(resolve_links(path)) {

@@ -15,6 +15,10 @@
 
 namespace kizami::cli {
 
+/// The file that this process writes for `path`: the same, but where an MPI launcher has started several, which would replace each other's, with the rank
+/// before the ending (calls.3.jsonl). - stays.
+[[nodiscard]] std::string path_of_rank(const std::string& path);
+
 class OutputFile {
  public:
   /// Creates the temporary and reserves num_bytes on the disk, so that what cannot be written is known before the work

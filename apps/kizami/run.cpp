@@ -145,13 +145,15 @@ ExitCode run_program_under(const RunOptions& options) {
   const Started done = start_and_wait(command, path, variables);
   const std::vector<nlohmann::json> lines = folder.lines();
   const Seen seen = seen_in(lines);
+  const std::string json = path_of_rank(options.json);
   if (!options.is_quiet) {
     std::string text = report_of(path, lines, done);
     if (!libraries.note.empty()) text += "  " + libraries.note + "\n";
+    if (json != options.json) text += fmt::format("  lines of this rank are in {}\n", json);
     std::fputs(text.c_str(), stderr);
   }
-  if (!options.json.empty())
-    write_json(options.json, command, lines, done,
+  if (!json.empty())
+    write_json(json, command, lines, done,
                seen.emulated + seen.native == 0 ? why_no_calls(path, lines, done.status) : "");
   folder.remove();  // before a signal ends this process
   return static_cast<ExitCode>(end_like(done.status));
@@ -179,7 +181,10 @@ Command add_run(CLI::App& program) {
       "JSON\n");
   app->add_option("--before", options->before, "whose calls are taken: blas, cublas, or all [all]")
       ->type_name("blas|cublas|all");
-  app->add_option("--json", options->json, "write lines of JSON there; - is standard output")->type_name("FILE");
+  app->add_option(
+         "--json", options->json,
+         "write lines of JSON there; - is standard output, and of several ranks of MPI each has a file of its own")
+      ->type_name("FILE");
   app->add_flag("-q,--quiet", options->is_quiet, "do not print the report on stderr");
   const auto setting = [&](const char* option, const char* variable, const char* type, const char* help) {
     app->add_option_function<std::string>(

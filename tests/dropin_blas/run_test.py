@@ -98,6 +98,18 @@ class RunTest(unittest.TestCase):
         self.assertEqual(sum(x["calls"] for x in lines if x["event"] == "calls" and x["answer"] == "ozaki2"), ALL_CALLS)
         self.assertEqual(lines[-1]["ended"], "exit status 0")
 
+    def test_ranks_of_mpi_have_files_of_their_own(self):
+        for rank, size in (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")):
+            for number, of, name in (("0", "4", "x.0.jsonl"), ("3", "4", "x.3.jsonl"), ("0", "1", "x.jsonl")):
+                done = self.run_under("run", "--json", "x.jsonl", "--", CALLS, "contract", "plain", 20, **{rank: number, size: of})
+                self.assertEqual([p.name for p in self.dir.glob("*.jsonl")], [name])
+                self.assertEqual("lines of this rank are in x." in done.stderr, of != "1", done.stderr)
+                process, = [x for x in map(json.loads, (self.dir / name).read_text().splitlines()) if x["event"] == "process"]
+                self.assertEqual(process["rank"], number)
+                (self.dir / name).unlink()
+        self.run_under("audit", "--json", "a.jsonl", "--html", "a", "--", CALLS, "contract", "plain", 20, PMI_RANK="2", PMI_SIZE="3")
+        self.assertTrue((self.dir / "a.2.jsonl").exists() and (self.dir / "a.2").exists())
+
     def test_wishes_reach_the_library(self):
         done = self.run_under("run", "--scheme", "ozaki2", "--accuracy", "bits=20", "--threads", 1, "--json", "-", "--quiet", "--",
                               CALLS, "contract", "plain", 40)
