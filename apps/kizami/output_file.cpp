@@ -13,9 +13,9 @@
 #include <system_error>
 #include <utility>
 
-#include "base/mpi_rank.hpp"
 #include "failure.hpp"
 #include "interrupt.hpp"
+#include "mpi_rank.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -64,7 +64,7 @@ std::string resolve_links(const std::string& path) {
 }
 
 std::string path_of_rank(const std::string& path) {
-  const char* const rank = base::mpi_rank_of_several();
+  const char* const rank = mpi_rank_of_several();
   if (path.empty() || path == "-" || rank == nullptr) return path;
   const std::filesystem::path file(path);
   return (file.parent_path() / fmt::format("{}.{}{}", file.stem().string(), rank, file.extension().string())).string();

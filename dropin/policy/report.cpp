@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "base/fork_safe.hpp"
-#include "base/mpi_rank.hpp"
 #include "dropin/policy/audit.hpp"
 #include "dropin/policy/json_line.hpp"
 #include "dropin/policy/record.hpp"
@@ -69,7 +68,12 @@ std::string process_line(bool is_complete, const Totals& totals) {
       .field("seconds", totals.seconds)
       .field("predicted_native_seconds", totals.native_seconds)
       .field("is_predicted", totals.is_predicted);
-  if (const char* const rank = base::mpi_rank()) line.field("rank", rank);
+  for (const char* const rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* const value = std::getenv(rank);
+    if (value == nullptr) continue;
+    line.field("rank", value);
+    break;
+  }
   if (totals.emulated + totals.native == 0) {
     std::vector<std::string> objects;
     dl_iterate_phdr(add_path, &objects);

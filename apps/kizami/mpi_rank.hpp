@@ -5,25 +5,19 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace kizami::base {
+namespace kizami::cli {
 
 struct MpiLauncher {
   const char* rank;
   const char* num_ranks;
 };
-/// Open MPI; MPICH and Intel MPI; Slurm, whose batch script is a step of one.
-inline constexpr MpiLauncher kMpiLaunchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+/// Open MPI; MPICH and Intel MPI; Slurm, whose batch script is a step of one. The drop-in libraries report the ranks that they find so
+/// (dropin/policy/report.cpp).
+inline constexpr MpiLauncher kMpiLaunchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                                {"PMI_RANK", "PMI_SIZE"},
+                                                {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
 
-/// The rank of this process, or null where no launcher has started it.
-[[nodiscard]] inline const char* mpi_rank() noexcept {
-  for (const MpiLauncher& launcher : kMpiLaunchers) {
-    if (const char* const rank = std::getenv(launcher.rank)) return rank;
-  }
-  return nullptr;
-}
-
-/// The same, null where it is the only one.
+/// The rank of this process, null where no launcher has started it, or it alone.
 [[nodiscard]] inline const char* mpi_rank_of_several() noexcept {
   for (const MpiLauncher& launcher : kMpiLaunchers) {
     const char* const rank = std::getenv(launcher.rank);
@@ -33,4 +27,4 @@ inline constexpr MpiLauncher kMpiLaunchers[] = {
   return nullptr;
 }
 
-}  // namespace kizami::base
+}  // namespace kizami::cli
