@@ -13,6 +13,7 @@
 namespace kizami::dropin {
 
 constinit thread_local int depth = 0;
+constinit std::atomic<bool> shares_choices{true};
 
 const char* kept(std::string_view text, const char* instead) {
   constexpr std::size_t kMaxTexts = 256;

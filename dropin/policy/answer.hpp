@@ -3,6 +3,7 @@
 // record.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -47,10 +48,14 @@ class Inside {
 /// Why the planner refuses a call, for the summary, with the variable that would let it.
 [[nodiscard]] const char* kept_refusal(const Status& status);
 
-/// Those of the process; null where there is no memory for them.
+/// Whether threads share what was said of shapes. False in tests whose planner changes its mind.
+extern constinit std::atomic<bool> shares_choices;
+
+/// Those of the process; null where there is no memory for them, or threads share none.
 template <class Choice>
 [[nodiscard]] SharedChoices<Choice>* shared_choices() noexcept {
   static constinit base::PerProcess<SharedChoices<Choice>> shared;
+  if (!shares_choices.load(std::memory_order_relaxed)) return nullptr;
   try {
     return &shared.get();
   } catch (const std::bad_alloc&) {

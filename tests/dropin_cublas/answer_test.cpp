@@ -247,6 +247,24 @@ TEST_F(Answer, PlansAreRememberedByThreadAndDevice) {
   EXPECT_EQ(plans, 6) << "another device has another plan";
 }
 
+TEST_F(Answer, ThreadsShareWhatThePlannerSaidOfAShapeAndADevice) {
+  dropin::shares_choices = true;
+  std::atomic<int> plans{0};
+  planner().on_plan = [&](const Batch&) { ++plans; };
+  for (int thread = 0; thread < 3; ++thread) {
+    EXPECT_EQ(call(dgemm()), CUBLAS_STATUS_SUCCESS);
+    EXPECT_EQ(plans, 2) << "of Kizami, and of cuBLAS beside it";
+  }
+  runtime().device = 1;
+  EXPECT_EQ(call(dgemm()), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(plans, 4);
+  EXPECT_EQ(call(sgemm()), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(plans, 6);
+  runtime().device = 0;
+  EXPECT_EQ(call(dgemm()), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(plans, 6);
+}
+
 TEST_F(Answer, WithoutADeviceAllIsForwardedAndSaidOnce) {
   planner().status = {StatusCode::kUnsupported, "no CUDA device: a test"};
   runtime().device = -1;

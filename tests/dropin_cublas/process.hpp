@@ -16,6 +16,7 @@
 #include "dropin/cublas/device_failure.hpp"
 #include "dropin/cublas/kept.hpp"
 #include "dropin/cublas/learned.hpp"
+#include "dropin/policy/answer.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin_cublas/fake_cublas.hpp"
 #include "dropin_cublas/fake_kizami.hpp"
@@ -32,6 +33,7 @@ inline dropin::Configuration& configuration() {
 class Interposer : public testing::Test {
  protected:
   void SetUp() override {
+    dropin::shares_choices = false;
     dropin::cublas::forget_all_kept();
     steps().forget();
     configuration() = dropin::Configuration{};
