@@ -21,7 +21,7 @@ add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off> $<$<COMPILE_L
                     $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>  # num/ uses std::array in device code
                     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fconstexpr-steps=100000000>)  # the constants of num/crt_table.cpp
 
-# GCC looks for what it may forget of a unit when its memory has doubled since; of some sources together that is 4 to 8 % of the time, for a fifth of the
+# GCC looks for what it may forget of a unit when its memory has doubled since; of some sources together that is 6 to 7 % of the time, for a fifth to a third more
 # memory, 1.2 GB at most (docs/perf/build_times.md).
 if(KIZAMI_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=1000> $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=3000000>)

@@ -66,7 +66,9 @@ std::string resolve_links(const std::string& path) {
 std::string path_of_rank(const std::string& path) {
   const char* const rank = mpi_rank_of_several();
   if (path.empty() || path == "-" || rank == nullptr) return path;
-  const std::filesystem::path file(path);
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return path;
+  const fs::path file(path);
   return (file.parent_path() / fmt::format("{}.{}{}", file.stem().string(), rank, file.extension().string())).string();
 }
 

@@ -16,7 +16,7 @@
 namespace kizami::cli {
 
 /// The file that this process writes for `path`: the same, but where an MPI launcher has started several, which would replace each other's, with the rank
-/// before the ending (calls.3.jsonl). - stays.
+/// before the ending (calls.3.jsonl). - stays, and what is no regular file, as /dev/null.
 [[nodiscard]] std::string path_of_rank(const std::string& path);
 
 class OutputFile {

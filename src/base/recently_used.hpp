@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <list>
 #include <map>
+#include <type_traits>
+#include <unordered_map>
 #include <utility>
 
 namespace kizami::base {
 
-/// Not safe from several threads at once. @range Key is ordered by <
-template <class Key, class Value, std::size_t kMost>
+/// Not safe from several threads at once. @range Key is ordered by <, or has == and the Hash that is given
+template <class Key, class Value, std::size_t kMost, class Hash = void>
 class RecentlyUsed {
   static_assert(kMost > 0);
 
@@ -30,14 +32,20 @@ class RecentlyUsed {
       entries_.pop_back();
     }
     entries_.emplace_front(key, value);
-    places_.emplace(key, entries_.begin());
+    try {
+      places_.emplace(key, entries_.begin());
+    } catch (...) {  // without memory
+      entries_.pop_front();
+      throw;
+    }
   }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:
   using Entries = std::list<std::pair<Key, Value>>;
   Entries entries_;  ///< most recently used first
-  std::map<Key, typename Entries::iterator> places_;
+  using Place = typename Entries::iterator;
+  std::conditional_t<std::is_void_v<Hash>, std::map<Key, Place>, std::unordered_map<Key, Place, Hash>> places_;
 };
 
 }  // namespace kizami::base

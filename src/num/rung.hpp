@@ -185,8 +185,15 @@ struct RungWeight {
                                                              float product_floor) {
   return a.error * b.norm1 + b.error * a.norm1 <= allowance * product_floor;
 }
+/// The same for rung r of a ladder.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_certified(const Ladder& ladder, int r, const LineWeight& a,
+                                                             const LineWeight& b, float product_floor) {
+  return is_certified(ladder.rungs[r].allowance, weight_at(a, r), weight_at(b, r), product_floor);
+}
+
 /// is_certified() by a few operations of which none converts, for integer sums: a margin that is not negative says that it holds; one that is
-/// negative says nothing. The sum lacks its last kDropped bits, and the allowance 2^-18 of itself, for what the operations here and there round.
+/// negative says nothing. The sum lacks its last 9 bits.
+/// @exact never more than is_certified(): here and there the operations err by less than 2^-20 relative in all, and the allowance lacks 2^-18 of itself.
 class QuickLook {
  public:
   /// @range allowance 0 or at least 2^-100
@@ -204,17 +211,12 @@ class QuickLook {
     const float allowed = std::fma(shifted, of_unit_, of_bias_);
     return std::fma(-a.norm1, b.error, std::fma(-a.error, b.norm1, allowed));
   }
-  static constexpr int kDropped = 9;
 
  private:
+  static constexpr int kDropped = 9;
   float of_unit_;  ///< of 2^kDropped of a sum
   float of_bias_;
 };
-/// The same for rung r of a ladder.
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_certified(const Ladder& ladder, int r, const LineWeight& a,
-                                                             const LineWeight& b, float product_floor) {
-  return is_certified(ladder.rungs[r].allowance, weight_at(a, r), weight_at(b, r), product_floor);
-}
 
 /// First rung that certifies the pair; num_rungs if none does.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline int first_certified_rung(const Ladder& ladder, const LineWeight& a,

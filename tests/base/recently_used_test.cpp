@@ -32,11 +32,11 @@ TEST(RecentlyUsed, ForgetsTheLeastRecentlyUsed) {
   EXPECT_NE(known.find(4), nullptr);
 }
 
-TEST(RecentlyUsed, NeverHoldsMoreThanItMay) {
-  constexpr std::size_t kMost = 16;
-  RecentlyUsed<unsigned, unsigned, kMost> known;
+template <class Known>
+void expect_never_more(std::size_t most) {
+  Known known;
   std::minstd_rand random(1);
-  std::vector<unsigned> order;  // by the definition: the last kMost keys that differ
+  std::vector<unsigned> order;  // by the definition: the last most keys that differ
   for (int i = 0; i < 10000; ++i) {
     const auto key = static_cast<unsigned>(random() % 40);
     const auto place = std::find(order.begin(), order.end(), key);
@@ -49,10 +49,19 @@ TEST(RecentlyUsed, NeverHoldsMoreThanItMay) {
       known.insert(key, 3 * key);
     }
     order.insert(order.begin(), key);
-    if (order.size() > kMost) order.pop_back();
+    if (order.size() > most) order.pop_back();
     ASSERT_EQ(known.size(), order.size());
   }
-  EXPECT_EQ(known.size(), kMost);
+  EXPECT_EQ(known.size(), most);
+}
+
+TEST(RecentlyUsed, NeverHoldsMoreThanItMay) { expect_never_more<RecentlyUsed<unsigned, unsigned, 16>>(16); }
+
+TEST(RecentlyUsed, TellsKeysOfOneHashApart) {
+  struct Few {
+    std::size_t operator()(unsigned key) const { return key % 3; }
+  };
+  expect_never_more<RecentlyUsed<unsigned, unsigned, 16, Few>>(16);
 }
 
 }  // namespace

@@ -107,6 +107,9 @@ class RunTest(unittest.TestCase):
                 process, = [x for x in map(json.loads, (self.dir / name).read_text().splitlines()) if x["event"] == "process"]
                 self.assertEqual(process["rank"], number)
                 (self.dir / name).unlink()
+        done = self.run_under("run", "--json", "/dev/null", "--", CALLS, "contract", "plain", 20, PMI_RANK="2", PMI_SIZE="3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("lines of this rank", done.stderr)
         self.run_under("audit", "--json", "a.jsonl", "--html", "a", "--", CALLS, "contract", "plain", 20, PMI_RANK="2", PMI_SIZE="3")
         self.assertTrue((self.dir / "a.2.jsonl").exists() and (self.dir / "a.2").exists())
 
