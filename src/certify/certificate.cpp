@@ -114,9 +114,10 @@ Status count_sampled_failures(const CertificatePlan& plan, const num::Ladder& la
   const int threads = plan.threads;
   const std::int64_t row = digit_row(plan.shape);
   const std::int64_t prepared_row = round_up(plan::num_terms(plan.shape), kDigitBlock);
-  const float allowance = num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape));
-  const std::int64_t stride = sample_stride(plan::num_terms(plan.shape));
-  const std::int64_t length = num_sampled_terms(plan.shape.k, kTerms<T>);
+  const std::int64_t num_terms = plan::num_terms(plan.shape);
+  const float allowance = num::sampled_allowance(ladder.rungs[0].allowance, num_terms);
+  const std::int64_t stride = sample_stride(ladder.rungs[0].allowance, num_terms);
+  const std::int64_t length = num_sampled_terms(plan.shape.k, kTerms<T>, stride);
   const auto make = [&](const CertifiedLines<T>& side, std::int64_t first, std::int64_t count, std::int8_t* digits) {
     if (side.sampled_digits != nullptr) {
       for (std::int64_t i = 0; i < count; ++i) {

@@ -100,8 +100,8 @@ Status begin_state_and_scout(device::DeviceState* state, Factor<T> alpha, std::i
                              std::int64_t num_pairs, const problem::Lines<T>& a, const problem::Lines<T>& b,
                              float allowance, product::Queue queue, bool has_begun) {
   return base::launch_overlapped_in(kScoutCluster, "begin_and_scout", begin_and_scout<T>, kScoutCluster, kScoutThreads,
-                                    0, queue, state, alpha, num_products, num_pairs, Scout<T>{a, b, allowance},
-                                    has_begun);
+                                    0, queue, state, alpha, num_products, num_pairs,
+                                    Scout<T>{a, b, allowance, num::sample_stride(allowance, a.num_terms())}, has_begun);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                         \

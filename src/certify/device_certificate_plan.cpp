@@ -40,9 +40,12 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
 
 SampledBuffers sampled_rows(const CertificatePlan& plan, const num::Ladder& ladder) {
   SampledBuffers buffers;
-  buffers.allowance =
-      num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape)) * 0x1p-12F;  // exact
-  const std::int64_t length = num::num_sampled_terms(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
+  const float allowance = ladder.rungs[0].allowance;
+  const std::int64_t num_terms = plan::num_terms(plan.shape);
+  buffers.allowance = num::sampled_allowance(allowance, num_terms) * 0x1p-12F;  // exact
+  const std::int64_t stride = num::sample_stride(allowance, num_terms);
+  buffers.log_stride = std::countr_zero(static_cast<std::uint64_t>(stride));
+  const std::int64_t length = num::num_sampled_terms(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1, stride);
   buffers.num_pieces = ceil_div(length, product::kBlockMaxI8);
   buffers.row_stride =
       buffers.num_pieces > 1 ? buffers.num_pieces * product::kBlockMaxI8 : round_up(length, device::kDeviceInnerPad);
@@ -102,7 +105,8 @@ product::ProductDesc device_sampled_product(const CertificatePlan& plan, const S
   return desc;
 }
 
-double device_certificate_seconds(const problem::Shape& shape, const product::RelativeRates& rates, bool is_compared) {
+double device_certificate_seconds(const problem::Shape& shape, const num::Ladder& ladder,
+                                  const product::RelativeRates& rates, bool is_compared) {
   constexpr double kShortInt8OpsPerSecond = 1.3e15;
   constexpr double kShortProductSeconds = 9e-6;
   constexpr double kCompareBytesPerSecond = 2.9e12;
@@ -111,8 +115,8 @@ double device_certificate_seconds(const problem::Shape& shape, const product::Re
   // complex calls meet and no prediction has.
   const double parts = is_complex(shape.scalar) ? 2.0 : 1.0;
   const double pairs = static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  const double terms =
-      static_cast<double>(shape.k) * parts / static_cast<double>(num::sample_stride(plan::num_terms(shape)));
+  const double terms = static_cast<double>(shape.k) * parts /
+                       static_cast<double>(num::sample_stride(ladder.rungs[0].allowance, plan::num_terms(shape)));
   const double product = parts * (2.0 * pairs * terms / (kShortInt8OpsPerSecond * rates.int8) + kShortProductSeconds);
   return product +
          (is_compared ? 0.0 : 4.0 * parts * pairs / (kCompareBytesPerSecond * rates.memory) + kCompareSeconds);

@@ -15,6 +15,7 @@ namespace kizami::certify {
 /// The sampled certificate: digits of a chunk of lines, and the INT32 products of some columns of it.
 struct SampledBuffers {
   std::int64_t row_stride = 0;  ///< bytes of a row of digits: pieces of at most product::kBlockMaxI8
+  int log_stride = 0;           ///< of the sampled elements: every 2^log_stride-th
   std::int64_t num_pieces = 1;
   bool is_compared = false;          ///< engine and weights of lines are there: see compares_in_product()
   float allowance = 0;               ///< of the lowest rung, for one unit of a sum
@@ -41,7 +42,7 @@ struct SampledBuffers {
 
 /// Product of sampled digits and comparison, from rates measured on an H200 (docs/perf/h200_call.md).
 /// @param is_compared by the engine itself
-[[nodiscard]] double device_certificate_seconds(const problem::Shape& shape, const product::RelativeRates& rates,
-                                                bool is_compared);
+[[nodiscard]] double device_certificate_seconds(const problem::Shape& shape, const num::Ladder& ladder,
+                                                const product::RelativeRates& rates, bool is_compared);
 
 }  // namespace kizami::certify

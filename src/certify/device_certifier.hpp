@@ -93,7 +93,7 @@ struct DeviceCertifier {
   }
   [[nodiscard]] DeviceDigits digits_of(Side side) const {
     return {side == Side::kA ? sampled.a_digits : sampled.b_digits, side == Side::kA ? nullptr : sampled.b_swapped,
-            num::sample_stride(plan::num_terms(plan.shape)), sampled.row_stride};
+            sampled.log_stride, sampled.row_stride};
   }
 
   /// Products of sampled digits, and how many pairs they leave open: nothing where blocks speak first.

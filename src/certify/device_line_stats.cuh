@@ -82,15 +82,16 @@ struct Sums {
   return stats;
 }
 
-/// The digits of kCount neighbouring elements from element h of a line on, of which every stride-th is sampled.
+/// The digits of kCount neighbouring elements from element h of a line on, of which some are sampled.
 template <class T, int kCount>
 __device__ void write_digits(const device::Element<T> (&elements)[kCount], const device::LineUnits& units,
                              const DeviceDigits& digits, std::int64_t line, std::int64_t h) {
   constexpr int kTerms = device::Element<T>::kTerms;
-  std::int64_t at = line * digits.row_stride + (h + digits.stride - 1 >> digits.stride / 2) * kTerms;
+  const int mask = (1 << digits.log_stride) - 1;
+  std::int64_t at = line * digits.row_stride + (h + mask >> digits.log_stride) * kTerms;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    if ((static_cast<int>(h) + i & (static_cast<int>(digits.stride) - 1)) != 0) continue;
+    if ((static_cast<int>(h) + i & mask) != 0) continue;
 #pragma unroll
     for (int t = 0; t < kTerms; ++t) {
       const auto digit = static_cast<std::int8_t>(device::digit_of(elements[i].term[t], units));

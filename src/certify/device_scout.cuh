@@ -44,7 +44,8 @@ template <class T>
 struct Scout {
   problem::Lines<T> a;
   problem::Lines<T> b;
-  float allowance;  ///< of the lowest rung
+  float allowance;             ///< of the lowest rung
+  std::int64_t sample_stride;  ///< of the sampled certificate
 };
 
 /// What the terms of a line are relative to the largest of them.
@@ -67,11 +68,10 @@ struct ScoutShared {
 
 /// By one warp. All 0 for a line that is zero, subnormal or not finite, as far as it looks.
 template <class T>
-[[nodiscard]] __device__ ScoutedLine scout_line(const problem::Lines<T>& lines, int index) {
+[[nodiscard]] __device__ ScoutedLine scout_line(const problem::Lines<T>& lines, std::int64_t stride, int index) {
   constexpr int kTerms = device::Element<T>::kTerms;
   constexpr int kOfLane = kScoutTerms / kTerms / 32;
   const std::int64_t line = (lines.num_lines - 1) * index / (kScoutLines - 1);
-  const std::int64_t stride = num::sample_stride(lines.length * kTerms);
   const std::int64_t sampled = lines.length / stride;
   const std::int64_t spacing = max(std::int64_t{1}, sampled / (32 * kOfLane));
   const auto count = static_cast<int>(min(std::int64_t{32 * kOfLane}, sampled / spacing));
@@ -117,8 +117,8 @@ template <class T>
   }
   base::cluster_arrive_relaxed();
   const int line = rank * (kScoutThreads / 32) + warp;
-  const ScoutedLine found =
-      scout_line(line < kScoutLines ? task.a : task.b, line < kScoutLines ? line : line - kScoutLines);
+  const ScoutedLine found = scout_line(line < kScoutLines ? task.a : task.b, task.sample_stride,
+                                       line < kScoutLines ? line : line - kScoutLines);
   base::cluster_wait();
   if (threadIdx.x % 32 == 0) {
     const uint4 message = {__float_as_uint(found.norm2), __float_as_uint(found.norm1), __float_as_uint(found.digits),
@@ -131,7 +131,7 @@ template <class T>
   // As if the terms of two lines knew nothing of one another: (|a|.|b|) = ||a||_1 ||b||_1 / K.
   const std::int64_t num_terms = task.a.length * device::Element<T>::kTerms;
   const auto terms = static_cast<float>(num_terms);
-  const float sampled = terms / static_cast<float>(num::sample_stride(num_terms));
+  const float sampled = terms / static_cast<float>(task.sample_stride);
   int refused_by_sample = 0;
   int refused = 0;
 #pragma unroll

@@ -40,8 +40,7 @@ template <class V>
   return value;
 }
 
-/// One kernel for both jobs: with is_known the statistics are read, not made. Strides are 1, 2 and 4: h / stride is
-/// h >> stride / 2.
+/// One kernel for both jobs: with is_known the statistics are read, not made.
 struct Job {
   num::LineStats* stats;
   DeviceDigits digits;
@@ -99,8 +98,7 @@ __global__ void __launch_bounds__(kAlongThreads)
   Sums sums;
   const bool is_live = exponent != num::kNoExponent;
   const LineUnits units(is_live ? exponent : 0);
-  const std::int64_t sampled =
-      is_used && job.digits.digits != nullptr ? job.digits.row_stride / kTerms * job.digits.stride : 0;
+  const std::int64_t sampled = is_used ? job.digits.span(kTerms) : 0;
   const std::int64_t end = sampled > length ? sampled : length;
   const T* element = data + rank * lines.inner_stride;
 #pragma unroll 4
@@ -108,10 +106,10 @@ __global__ void __launch_bounds__(kAlongThreads)
     Element<T> e{};
     if (h < length && is_live) e = device::load_element(element);
     for (int t = 0; t < kTerms; ++t) device::add_term(e.term[t], units, sums.abs, sums.squares);
-    if (h < sampled && (h & (job.digits.stride - 1)) == 0) {
+    if (h < sampled && (h & ((1 << job.digits.log_stride) - 1)) == 0) {
       std::uint32_t digit[kTerms];
       for (int t = 0; t < kTerms; ++t) digit[t] = device::digit_of(e.term[t], units);
-      const std::int64_t at = line * job.digits.row_stride + (h >> job.digits.stride / 2) * kTerms;
+      const std::int64_t at = line * job.digits.row_stride + (h >> job.digits.log_stride) * kTerms;
       for (int t = 0; t < kTerms; ++t) {
         job.digits.digits[at + t] = static_cast<std::int8_t>(digit[t]);
         if (kTerms == 2 && job.digits.swapped != nullptr)
@@ -180,8 +178,7 @@ __global__ void __launch_bounds__(kAcrossThreads)
     const bool is_live = exponent != num::kNoExponent;
     const LineUnits units(is_live ? exponent : 0);
     Sums sums;
-    const std::int64_t sampled =
-        is_used && job.digits.digits != nullptr ? job.digits.row_stride / kTerms * job.digits.stride : 0;
+    const std::int64_t sampled = is_used ? job.digits.span(kTerms) : 0;
     const std::int64_t end = sampled > length ? sampled : length;
 #pragma unroll 2
     for (std::int64_t h = first; h < end; h += kStep) {

@@ -17,8 +17,13 @@ namespace kizami::certify {
 struct DeviceDigits {
   std::int8_t* digits = nullptr;   ///< null: none are made
   std::int8_t* swapped = nullptr;  ///< complex types: the same with real and imaginary parts exchanged; or null
-  std::int64_t stride = 1;         ///< of the sampled elements: 1, 2 or 4
+  int log_stride = 0;              ///< of the sampled elements: every 2^log_stride-th
   std::int64_t row_stride = 0;     ///< a multiple of 64
+
+  /// Elements of a line that a row stands for, those included that the line does not have.
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int64_t span(int terms_per_element) const {
+    return digits == nullptr ? 0 : row_stride / terms_per_element << log_stride;
+  }
 };
 
 /// gather_statistics() without inner shift, with the sampled digits of the same lines, and their number of lines with

@@ -46,11 +46,11 @@ template <class T>
   return fp64::reject_nonfinite(prepared.side, prepared.stats, lines.num_lines);
 }
 
-/// Fills `digits`, if there are any.
+/// Fills `digits`, if there are any. @param allowance of the lowest rung
 template <class T>
-void sample(const plan::Plan& plan, const problem::Lines<T>& lines, Prepared& prepared) {
+void sample(const plan::Plan& plan, float allowance, const problem::Lines<T>& lines, Prepared& prepared) {
   if (prepared.digits == nullptr) return;
-  certify::make_sampled_digits(lines, prepared.stats, num::sample_stride(lines.num_terms()),
+  certify::make_sampled_digits(lines, prepared.stats, num::sample_stride(allowance, lines.num_terms()),
                                plan.schedule.facts.num_threads, prepared.digits, prepared.digit_stride);
 }
 

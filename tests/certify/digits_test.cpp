@@ -52,12 +52,21 @@ std::vector<std::vector<T>> lines_with_nonfinite(Rng& rng, std::int64_t num_line
 }
 
 TEST(SampleStride, Thresholds) {
-  EXPECT_EQ(sample_stride(1), 1);
-  EXPECT_EQ(sample_stride(127), 1);
-  EXPECT_EQ(sample_stride(128), 2);
-  EXPECT_EQ(sample_stride(1023), 2);
-  EXPECT_EQ(sample_stride(1024), 4);
-  EXPECT_EQ(sample_stride(std::int64_t{1} << 33), 4);
+  const auto stride_of = [](double spread, std::int64_t num_terms) {
+    return sample_stride(static_cast<float>(2 * spread * std::sqrt(static_cast<double>(num_terms))), num_terms);
+  };
+  for (const double spread : {0.0, 16.0, 31.9, 32.1, 63.9, 64.1, 1e9}) {
+    EXPECT_EQ(stride_of(spread, 1), 1);
+    EXPECT_EQ(stride_of(spread, 127), 1);
+    EXPECT_EQ(stride_of(spread, 128), 2);
+    EXPECT_EQ(stride_of(spread, 1023), 2);
+    EXPECT_EQ(stride_of(spread, 1024), 4);
+    EXPECT_EQ(stride_of(spread, 4095), 4);
+    EXPECT_EQ(stride_of(spread, 4096), spread < 32 ? 4 : 8);
+    EXPECT_EQ(stride_of(spread, 8191), spread < 32 ? 4 : 8);
+    for (const std::int64_t num_terms : {std::int64_t{8192}, std::int64_t{1} << 33})
+      EXPECT_EQ(stride_of(spread, num_terms), spread < 32 ? 4 : spread < 64 ? 8 : 16) << spread;
+  }
 }
 
 template <class T>
@@ -263,7 +272,7 @@ TEST(DigitSums, NeverExceedTheExactValue) {
     const auto shift_a = is_shifted ? random_shift(rng, length) : std::vector<std::int32_t>{};
     auto shift_b = shift_a;
     for (auto& d : shift_b) d = -d;
-    const PairSums sums = sums_of(a, b, shift_a, shift_b, sample_stride(length));
+    const PairSums sums = sums_of(a, b, shift_a, shift_b, std::int64_t{1} << tests::random_int(rng, 0, 4));
     ASSERT_LE(sums.sampled, sums.exact_sum);
     ASSERT_LE(sums.block, sums.exact_sum);
     // Theorems 1 and 2 of docs/accuracy/certificate.md: what the roundings of the sum change, and that blocks see all

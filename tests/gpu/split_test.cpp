@@ -56,7 +56,7 @@ struct Result {
 /// Sizes of the arrays.
 struct Layout {
   std::int64_t rows;       ///< of digits and planes, with padding
-  std::int64_t stride;     ///< of the sampled elements
+  int log_stride;          ///< of the sampled elements; every one that a ladder may ask for
   std::int64_t digit_row;  ///< bytes
   std::int64_t plane_row;  ///< bytes
   std::int64_t num_planes;
@@ -64,10 +64,11 @@ struct Layout {
   template <class T>
   Layout(const Lines<T>& lines, const num::Rung& rung)
       : rows(round_up(lines.num_lines, device::kReadRows)),
-        stride(num::sample_stride(lines.num_terms())),
-        digit_row(round_up(num::num_sampled_terms(lines.length, kTerms<T>), device::kDeviceInnerPad)),
+        log_stride(static_cast<int>(lines.length % 5)),
+        digit_row(round_up(num::num_sampled_terms(lines.length, kTerms<T>, stride()), device::kDeviceInnerPad)),
         plane_row(round_up(lines.length, device::kDeviceInnerPad)),
         num_planes(num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli)) {}
+  [[nodiscard]] std::int64_t stride() const { return std::int64_t{1} << log_stride; }
   [[nodiscard]] std::size_t digit_bytes() const { return static_cast<std::size_t>(rows * digit_row); }
   [[nodiscard]] std::size_t plane_bytes() const { return static_cast<std::size_t>(num_planes * rows * plane_row); }
 };
@@ -83,7 +84,7 @@ Result split_on_host(const Lines<T>& lines, const num::Rung& rung) {
     r.nonfinite += s.is_finite ? 0 : 1;
   }
   r.digits.assign(layout.digit_bytes(), 0);
-  certify::make_sampled_digits(lines, r.stats.data(), layout.stride, 1, r.digits.data(), layout.digit_row);
+  certify::make_sampled_digits(lines, r.stats.data(), layout.stride(), 1, r.digits.data(), layout.digit_row);
   if (kIsComplex<T>) {
     r.swapped.assign(layout.digit_bytes(), 0);
     certify::swap_parts(r.digits.data(), lines.num_lines, layout.digit_row, 1, r.swapped.data());
@@ -126,7 +127,7 @@ struct DeviceSide {
     return {lines, buffers, {planes.data(), layout.plane_row, layout.rows * layout.plane_row}};
   }
   [[nodiscard]] certify::DeviceDigits digit_rows() const {
-    return {digits.data(), kIsComplex<T> ? swapped.data() : nullptr, layout.stride, layout.digit_row};
+    return {digits.data(), kIsComplex<T> ? swapped.data() : nullptr, layout.log_stride, layout.digit_row};
   }
   void expect(const Result& expected, bool has_digit_padding, const std::string& where) const {
     const std::vector<LineStats> found = stats.download();

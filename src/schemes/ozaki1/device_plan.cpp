@@ -230,7 +230,8 @@ std::size_t plan_chunk(plan::Plan& plan) {
   return kUntakenSeconds +
          2.0 * elements * size_bytes(plan.shape.scalar) /
              (kStatisticsBytesPerSecond * plan.schedule.facts.rates.memory) +
-         certify::device_certificate_seconds(plan.shape, plan.schedule.facts.rates, is_compared);
+         certify::device_certificate_seconds(plan.shape, ozaki1_of(plan).numerics.ladder, plan.schedule.facts.rates,
+                                             is_compared);
 }
 
 /// Seconds of a call that the lowest rung answers, or the first refusal of any rung.

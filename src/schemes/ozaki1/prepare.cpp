@@ -57,7 +57,7 @@ Status prepare_ozaki1(const plan::Plan& plan, const problem::Lines<T>& lines, sc
   }));
   KIZAMI_RETURN_IF_ERROR(schemes::gather(plan, lines, prepared));
   KIZAMI_RETURN_IF_ERROR(slice(plan, form, lines, prepared));
-  schemes::sample(plan, lines, prepared);
+  schemes::sample(plan, slices.ladder.rungs[0].allowance, lines, prepared);
   return {};
 }
 

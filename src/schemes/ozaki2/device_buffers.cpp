@@ -149,11 +149,10 @@ DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Pl
   kept.lines.scales = carver.take<std::int32_t>(num_lines);
   if (stage.has_certificate) {
     if (prepares_in_one_pass(plan)) kept.lines.weights = carver.take<num::RungWeight>(rows);
-    const std::int64_t row_stride = certify::sampled_rows(certificate_plan(plan), stage.ladder).row_stride;
-    kept.digits = {carver.take<std::int8_t>(rows, row_stride), nullptr, num::sample_stride(plan::num_terms(plan.shape)),
-                   row_stride};
+    const certify::SampledBuffers sampled = certify::sampled_rows(certificate_plan(plan), stage.ladder);
+    kept.digits = {carver.take<std::int8_t>(rows, sampled.row_stride), nullptr, sampled.log_stride, sampled.row_stride};
     if (side == Side::kB && is_complex(plan.shape.scalar))
-      kept.digits.swapped = carver.take<std::int8_t>(rows, row_stride);
+      kept.digits.swapped = carver.take<std::int8_t>(rows, sampled.row_stride);
   }
   const int planes = num::num_planes(plan::ring_of(plan.shape.scalar), stage.ladder.rungs[0].num_moduli);
   kept.planes.row_stride = round_up(plan.shape.k, device::kDeviceInnerPad);

@@ -96,21 +96,20 @@ template <class T, class P = device::Panel<T>>
 __device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
                              bool is_live, const device::LineUnits& units, const certify::DeviceDigits& digits) {
   constexpr int kTerms = device::Element<T>::kTerms;
-  const int stride = static_cast<int>(digits.stride);
-  const std::int64_t first_sample = first / stride;
+  const std::int64_t first_sample = first >> digits.log_stride;
   const auto count = static_cast<int>(
-      max(std::int64_t{0}, min(std::int64_t{length / stride}, digits.row_stride / kTerms - first_sample)));
+      max(std::int64_t{0}, min(std::int64_t{length >> digits.log_stride}, digits.row_stride / kTerms - first_sample)));
   const std::int64_t at = line * digits.row_stride + first_sample * kTerms;
   std::int8_t* const out = digits.digits + at;
   std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
   const auto write = [&]<int kUnrolled>(std::integral_constant<int, kUnrolled>, const auto& digit_of) {
     constexpr int kStep = 32 * P::kWarpsPerLine;
     int s = 32 * part + static_cast<int>(threadIdx.x) % 32;
-    const T* from = reinterpret_cast<const T*>(piece) + s * stride;
+    const T* from = reinterpret_cast<const T*>(piece) + (s << digits.log_stride);
 #pragma unroll kUnrolled
     for (; s < count; s += kStep) {
       const device::Element<T> e = device::load_element(from);
-      from += kStep * stride;
+      from += kStep << digits.log_stride;
 #pragma unroll
       for (int t = 0; t < kTerms; ++t) {
         const auto digit = static_cast<std::int8_t>(digit_of(e.term[t]));

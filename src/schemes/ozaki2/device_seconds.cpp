@@ -83,7 +83,8 @@ double device_phase_seconds(const plan::Plan& plan) {
              crt_seconds;
 
   if (ozaki2_of(plan).has_certificate)
-    seconds += certify::device_certificate_seconds(plan.shape, rates, compares_in_product(plan));
+    seconds +=
+        certify::device_certificate_seconds(plan.shape, ozaki2_of(plan).ladder, rates, compares_in_product(plan));
   return seconds;
 }
 

@@ -265,8 +265,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                                              certify::second_look_lines(b.operand.lines.num_lines),
                                              certify::kScaleShiftB<kParts>};
   // Elements of a line that are read, written as bytes or sampled.
-  const std::int64_t sampled =
-      a.digits.digits == nullptr ? 0 : a.digits.row_stride / problem::kTerms<T> * a.digits.stride;
+  const std::int64_t sampled = a.digits.span(problem::kTerms<T>);
   const std::int64_t span = std::max(a.operand.planes.row_stride, sampled);
   int cluster = 1;
   while (cluster < certify::kernels::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;

@@ -156,8 +156,7 @@ Status device_strassen_pass(const SinglePassOperand<T>& a, const LinePairs& a_pa
                           half_lines, pairs.first};
   };
   // Elements of a half of k that are read, written as bytes or sampled.
-  const std::int64_t sampled =
-      a.digits.digits == nullptr ? 0 : a.digits.row_stride / problem::kTerms<T> * a.digits.stride;
+  const std::int64_t sampled = a.digits.span(problem::kTerms<T>);
   const std::int64_t span = std::max(a.operand.planes.row_stride, sampled - halves.k);
   constexpr std::int64_t kMostHalf = device::kPanelLength / 2;
   int cluster = 1;

@@ -30,7 +30,7 @@ Status prepare_ozaki2(const plan::Plan& plan, const problem::Lines<T>& lines, sc
   KIZAMI_RETURN_IF_ERROR(schemes::gather(plan, lines, prepared));
   make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, rung, plan.schedule.facts.num_threads,
                       prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
-  schemes::sample(plan, lines, prepared);
+  schemes::sample(plan, ozaki2_of(plan).ladder.rungs[0].allowance, lines, prepared);
   return {};
 }
 
