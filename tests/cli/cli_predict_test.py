@@ -148,9 +148,10 @@ class PredictTest(CliTest):
 
     def test_shared_as_measured(self):
         """One, two and four H200, of the records: where the model has been off by more, it is wrong by now."""
-        # Predicted 335 and 342 TFLOPS, found 253 to 270, and 286 since cards begin sooner: docs/multi.md has what of it is known.
-        off = {(4, "pieces", 1, "16384x16384x16384"): 0.35, (4, "pieces", 2, "16384x16384x16384"): 0.35}
-        off_once = {("80448286", 4, "pieces", 1, "16384x16384x16384"): 0.175}
+        # Predicted 335 and 342 TFLOPS. Four cards were at 253 to 270, at 278 to 286 since they begin sooner, and are at 309 and 318 since what comes is
+        # asked for before kernels: docs/multi.md has what of it is known.
+        late = {commit: 0.35 for commit in ("3735352c", "5ddec65f", "af353778")} | {"80448286": 0.175, "3b113a50": 0.21}
+        off = {(commit, 4, "pieces", parts, "16384x16384x16384"): limit for commit, limit in late.items() for parts in (1, 2)}
         most = 0.17
         seen = 0
         for record in self.records("multi"):
@@ -160,8 +161,7 @@ class PredictTest(CliTest):
             args = *shape.split("x"), "--device", "h200", "--scheme", "ozaki2", "--type", {"s": "f32", "d": "f64", "c": "c64", "z": "c128"}[letter]
             row, = self.predicted(*args, "--share", record["devices"], "--from", record["from"], "--parts", max(record["parts"], 1))
             error = abs(row["tflops"] / record["tflops"] - 1)
-            case = record["devices"], record["from"], record["parts"], shape
-            limit = off_once.get((record["commit"], *case), off.get(case, most))
+            limit = off.get((record["commit"], record["devices"], record["from"], record["parts"], shape), most)
             self.assertLess(error, limit, record)
             if limit > most:
                 self.assertGreater(error, most, f"{record} is no exception any more")
@@ -194,9 +194,10 @@ class PredictTest(CliTest):
 
     def test_triangles_as_measured(self):
         """One triangle on one, two and four H200, of the records, within 17 % as products are; each that is not is named."""
-        # Recorded before cards began sooner and split lines as they come: four cards then lost 7 ms of 21, where products of 34 ms lost 10
+        # Before cards began sooner and split lines as they come four lost 7 ms of 21, and lose 7 of 19 since, where products lose 4 of 28
         # (docs/multi.md). Predicted 284 and 305 TFLOPS.
-        off = {("af353778", 4, "pieces", 1, "16384x16384"): 0.39, ("af353778", 4, "pieces", 2, "16384x16384"): 0.39}
+        off = {("af353778", 4, "pieces", 1, "16384x16384"): 0.39, ("af353778", 4, "pieces", 2, "16384x16384"): 0.39,
+               ("af532867", 4, "pieces", 1, "16384x16384"): 0.23}
         most = 0.17
         seen = 0
         for record in self.records("multi"):
@@ -216,6 +217,7 @@ class PredictTest(CliTest):
 
     def test_triangles_of_one_device_as_measured(self):
         """Calls of cuBLAS that were one product of a triangle by ozaki2, from 4096 on, where a call's starts are no large part."""
+        older = {("3735352c", "z syrk 4096"): 0.16}  # before what complex calls have gained since; e1cd4d78 took 11 % less
         seen = 0
         for record in self.records("level3"):
             letter, routine, n = record["case"].split()
@@ -224,7 +226,7 @@ class PredictTest(CliTest):
             if routine not in ("syrk", "herk") or not is_one_product or int(n) < 4096 or is_ec:
                 continue
             row, = self.predicted(n, n, n, "--device", "h200", "--syrk", "--type", {"s": "f32", "d": "f64", "c": "c64", "z": "c128"}[letter])
-            self.assertLess(abs(row["tflops"] / record["tflops"] - 1), 0.15, record)
+            self.assertLess(abs(row["tflops"] / record["tflops"] - 1), older.get((record["commit"], record["case"]), 0.15), record)
             seen += 1
         self.assertGreater(seen, 15)
 
