@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "multi/carrier.hpp"
 
-#include <algorithm>
 #include <complex>
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "base/cuda_status.hpp"
@@ -57,25 +55,6 @@ Status copy_part(Layout layout, const problem::Part& part, const Rect& rect, Mat
   return {};
 }
 
-/// The pieces that hold a part: those of devices from this one on, then the others.
-template <class E>
-[[nodiscard]] std::vector<Holding> holdings_in_turn(const Located<E>& matrix, const Rect& part, int device) {
-  std::vector<Holding> holdings = holdings_of(part, matrix.rects);
-  std::stable_sort(holdings.begin(), holdings.end(), [&](const Holding& x, const Holding& y) {
-    const auto turn = [&](const Holding& holding) {
-      const int there = matrix.devices[holding.piece];
-      return std::pair(there < device, there);
-    };
-    return turn(x) < turn(y);
-  });
-  return holdings;
-}
-
-template <class E>
-[[nodiscard]] Reach reach_of(const Located<E>& matrix, const Holding& holding, int device) {
-  return matrix.devices[holding.piece] == device ? Reach::kNear : Reach::kLinks;
-}
-
 }  // namespace
 
 Status wait_for(cudaStream_t stream, cudaEvent_t event) {
@@ -98,18 +77,23 @@ Status Carrier::join(cudaEvent_t branch, cudaEvent_t all) const {
 }
 
 template <class E>
+Status gather_holding(const Located<E>& matrix, const Holding& holding, const Rect& part, const problem::Part& wanted,
+                      const MatrixView<std::remove_const_t<E>>& staged, cudaStream_t stream) {
+  using T = std::remove_const_t<E>;
+  const Rect& rect = holding.rect;
+  const Rect& piece = matrix.rects[holding.piece];
+  const MatrixView<const T> from =
+      matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols);
+  return copy_part<T>(*matrix.layout, wanted, rect, from,
+                      staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols), stream);
+}
+
+template <class E>
 Status gather_part(Reach reach, const Located<E>& matrix, const Rect& part, const problem::Part& wanted,
                    const MatrixView<std::remove_const_t<E>>& staged, const Carrier& carrier) {
-  using T = std::remove_const_t<E>;
-  for (const Holding& holding : holdings_in_turn(matrix, part, carrier.device)) {
-    if (reach_of(matrix, holding, carrier.device) != reach) continue;
-    const Rect& rect = holding.rect;
-    const Rect& piece = matrix.rects[holding.piece];
-    const MatrixView<const T> from =
-        matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols);
-    KIZAMI_RETURN_IF_ERROR(copy_part<T>(*matrix.layout, wanted, rect, from,
-                                        staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols),
-                                        carrier.stream(reach)));
+  for (const Holding& holding : holdings_in_turn(part, matrix.rects, matrix.devices, carrier.device)) {
+    if (matrix.reach_of(holding.piece, carrier.device) == reach)
+      KIZAMI_RETURN_IF_ERROR(gather_holding(matrix, holding, part, wanted, staged, carrier.stream(reach)));
   }
   return {};
 }
@@ -117,24 +101,26 @@ Status gather_part(Reach reach, const Located<E>& matrix, const Rect& part, cons
 template <class T>
 Status scatter_part(const MatrixView<T>& staged, const Located<T>& matrix, const Rect& part,
                     const problem::Part& wanted, const Carrier& carrier) {
-  for (const Holding& holding : holdings_in_turn(matrix, part, carrier.device)) {
+  for (const Holding& holding : holdings_in_turn(part, matrix.rects, matrix.devices, carrier.device)) {
     const Rect& rect = holding.rect;
     const Rect& piece = matrix.rects[holding.piece];
     const MatrixView<const T> from = staged.block(rect.row - part.row, rect.col - part.col, rect.rows, rect.cols);
     KIZAMI_RETURN_IF_ERROR(copy_part<T>(
         *matrix.layout, wanted, rect, from,
         matrix.views[holding.piece].block(rect.row - piece.row, rect.col - piece.col, rect.rows, rect.cols),
-        carrier.stream(reach_of(matrix, holding, carrier.device))));
+        carrier.stream(matrix.reach_of(holding.piece, carrier.device))));
   }
   return {};
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                       \
-  template Status gather_part<const T>(Reach, const Located<const T>&, const Rect&, const problem::Part&,           \
-                                       const MatrixView<T>&, const Carrier&);                                       \
-  template Status gather_part<T>(Reach, const Located<T>&, const Rect&, const problem::Part&, const MatrixView<T>&, \
-                                 const Carrier&);                                                                   \
-  template Status scatter_part<T>(const MatrixView<T>&, const Located<T>&, const Rect&, const problem::Part&,       \
+#define KIZAMI_INSTANTIATE(T)                                                                                         \
+  template Status gather_holding<const T>(const Located<const T>&, const Holding&, const Rect&, const problem::Part&, \
+                                          const MatrixView<T>&, cudaStream_t);                                        \
+  template Status gather_part<const T>(Reach, const Located<const T>&, const Rect&, const problem::Part&,             \
+                                       const MatrixView<T>&, const Carrier&);                                         \
+  template Status gather_part<T>(Reach, const Located<T>&, const Rect&, const problem::Part&, const MatrixView<T>&,   \
+                                 const Carrier&);                                                                     \
+  template Status scatter_part<T>(const MatrixView<T>&, const Located<T>&, const Rect&, const problem::Part&,         \
                                   const Carrier&)
 
 KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);

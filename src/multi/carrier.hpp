@@ -16,12 +16,6 @@
 
 namespace kizami::multi {
 
-/// Pieces by where they are, seen from a device.
-enum class Reach : std::uint8_t {
-  kLinks,  ///< on another device or the host
-  kNear,   ///< on the device itself
-};
-
 /// A device that copies one way: what passes links by one stream, for a device takes one such copy at a time whichever streams
 /// have them; what it has itself beside them.
 struct Carrier {
@@ -43,14 +37,17 @@ template <class E>
 [[nodiscard]] std::int64_t elements_within(Reach reach, const Located<E>& matrix, const Rect& part, int device) {
   std::int64_t count = 0;
   for (const Holding& holding : holdings_of(part, matrix.rects)) {
-    if ((matrix.devices[holding.piece] == device) == (reach == Reach::kNear))
-      count += holding.rect.rows * holding.rect.cols;
+    if (matrix.reach_of(holding.piece, device) == reach) count += holding.rect.rows * holding.rect.cols;
   }
   return count;
 }
 
-/// What of a part is within that reach, from its pieces to where it is staged. Devices begin with different pieces: those
-/// of the next device first. @param wanted  of the matrix
+/// What one piece holds of a part, from there to where the part is staged. @param wanted  of the matrix
+template <class E>
+Status gather_holding(const Located<E>& matrix, const Holding& holding, const Rect& part, const problem::Part& wanted,
+                      const MatrixView<std::remove_const_t<E>>& staged, cudaStream_t stream);
+
+/// All that is within that reach, in the order of holdings_in_turn().
 template <class E>
 Status gather_part(Reach reach, const Located<E>& matrix, const Rect& part, const problem::Part& wanted,
                    const MatrixView<std::remove_const_t<E>>& staged, const Carrier& carrier);

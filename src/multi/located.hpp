@@ -2,6 +2,7 @@
 // The matrices of a call as they lie: pieces, each in the memory of a device or of the host.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,6 +20,12 @@ namespace kizami::multi {
 /// In place of a device's number.
 inline constexpr int kHost = -1;
 
+/// Pieces by where they are, seen from a device.
+enum class Reach : std::uint8_t {
+  kLinks,  ///< on another device or the host
+  kNear,   ///< on the device itself
+};
+
 /// One matrix. Pieces without elements are left out.
 template <class T>
 struct Located {
@@ -30,6 +37,9 @@ struct Located {
   bool is_conjugated = false;
   bool is_pageable = false;  ///< some of it is memory of the host that is not page-locked: copies hold the host up
 
+  [[nodiscard]] Reach reach_of(std::size_t piece, int device) const {
+    return devices[piece] == device ? Reach::kNear : Reach::kLinks;
+  }
   /// A part where it lies, if one piece on that device holds it.
   [[nodiscard]] std::optional<MatrixView<T>> in_place(const Rect& part, int device) const {
     for (std::size_t i = 0; i < rects.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "schemes/ozaki2/strassen.hpp"
 
@@ -46,6 +47,19 @@ std::vector<Holding> holdings_of(const Rect& wanted, std::span<const Rect> piece
     const Rect both = intersection(wanted, pieces[i]);
     if (!both.is_empty()) holdings.push_back({i, both});
   }
+  return holdings;
+}
+
+std::vector<Holding> holdings_in_turn(const Rect& wanted, std::span<const Rect> pieces, std::span<const int> devices,
+                                      int device) {
+  std::vector<Holding> holdings = holdings_of(wanted, pieces);
+  std::stable_sort(holdings.begin(), holdings.end(), [&](const Holding& x, const Holding& y) {
+    const auto turn = [&](const Holding& holding) {
+      const int there = devices[holding.piece];
+      return std::pair(there < device, there);
+    };
+    return turn(x) < turn(y);
+  });
   return holdings;
 }
 

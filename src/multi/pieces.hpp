@@ -23,6 +23,10 @@ struct Holding {
 };
 /// The pieces that hold a rectangle, in order.
 [[nodiscard]] std::vector<Holding> holdings_of(const Rect& wanted, std::span<const Rect> pieces);
+/// The same in the order in which a device brings them: pieces of the next device first, so that devices that bring as many at the same time
+/// read from different ones. @param devices  of the pieces
+[[nodiscard]] std::vector<Holding> holdings_in_turn(const Rect& wanted, std::span<const Rect> pieces,
+                                                    std::span<const int> devices, int device);
 
 /// Which lines of a panel are those of its operand.
 enum class PanelLines : std::uint8_t { kRows, kCols };

@@ -20,6 +20,7 @@
 #include "multi/decision.hpp"
 #include "multi/resources.hpp"
 #include "multi/share_run.hpp"
+#include "multi/source_turns.hpp"
 #include "schemes/ozaki2/stage.hpp"
 #include "schemes/ozaki2/whole.hpp"
 
@@ -30,7 +31,11 @@ template <class T>
 class Call final : private ozaki2::Part {
  public:
   Call(const MultiPlan& plan, const LocatedProblem<T>& problem) : plan_(plan), problem_(problem) {
-    for (const Share& share : plan.shares) shares_.push_back(std::make_unique<ShareRun<T>>(plan, share, problem));
+    std::set<int> devices;
+    for (const Share& share : plan.shares) devices.insert(share.device);
+    SourceTurns* const turns = devices.size() > 2 ? &turns_ : nullptr;  // of two devices one reads from the other
+    for (const Share& share : plan.shares)
+      shares_.push_back(std::make_unique<ShareRun<T>>(plan, share, problem, turns));
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -94,7 +99,7 @@ class Call final : private ozaki2::Part {
     });
   }
 
-  /// The pass of each share that pass_of(share) names, if any. What comes into all devices is asked for in rounds, and before
+  /// The pass of each share that pass_of(share) names, if any. What comes into all devices is asked for in rounds, a copy each, and before
   /// the kernels that read it: so devices begin together, and those of a round read from different sources. Kernels of the
   /// operand that comes first are asked for while it comes.
   template <class PassOf>
@@ -234,6 +239,7 @@ class Call final : private ozaki2::Part {
   const MultiPlan& plan_;
   const LocatedProblem<T>& problem_;
   std::vector<std::unique_ptr<Events>> before_;  ///< one a device
+  SourceTurns turns_;
   std::vector<std::unique_ptr<ShareRun<T>>> shares_;
   bool is_idle_ = true;  ///< nothing is enqueued
   Counts counts_;

@@ -152,6 +152,7 @@ Status ShareRun<T>::begin_pass(std::optional<Pass> pass, const num::Selection& s
   arrivals_.clear();
   next_arrival_ = 0;
   next_part_ = 0;
+  next_copy_ = 0;
   if (!pass) return {};
   pass_ = *pass;
   selection_ = selection;
@@ -262,38 +263,65 @@ Status ShareRun<T>::ask(int i, Extent extent, bool& has_asked) {
   const Arrival& arrival = arrivals_[next_arrival_];
   const StepRun<T>& run = running_[static_cast<std::size_t>(arrival.step - running_[0].number)];
   has_asked = true;
-  int num_parts = 1;
   if (arrival.what == Coming::kC) {
-    KIZAMI_RETURN_IF_ERROR(bring_c(run, arrival));
-  } else {
-    const StepOperand<T>& operand = arrival.what == Coming::kA ? run.a : run.b;
-    num_parts = operand.num_parts;
-    KIZAMI_RETURN_IF_ERROR(bring_operand(operand, arrival, next_part_));
+    ++next_arrival_;
+    return bring_c(run, arrival);
   }
-  if (++next_part_ < num_parts) return {};
+  const StepOperand<T>& operand = arrival.what == Coming::kA ? run.a : run.b;
+  if (next_copy_ == 0) KIZAMI_RETURN_IF_ERROR(begin_part(operand, arrival));
+  if (next_copy_ < coming_.size()) KIZAMI_RETURN_IF_ERROR(bring_holding(operand, arrival, coming_[next_copy_++]));
+  if (next_copy_ < coming_.size()) return {};
+  KIZAMI_RETURN_IF_ERROR(end_part(operand));
+  next_copy_ = 0;
+  if (++next_part_ < operand.num_parts) return {};
   ++next_arrival_;
   next_part_ = 0;
   return {};
 }
 
+template <class T>
+Status ShareRun<T>::begin_part(const StepOperand<T>& operand, const Arrival& arrival) {
+  if (next_part_ == 0 && arrival.free_after != kNoStep)
+    KIZAMI_RETURN_IF_ERROR(inwards().wait(event(arrival.free_after, kComputed)));
+  coming_.clear();
+  const Located<const T>& matrix = *operand.matrix;
+  for (const Rect& rect : part_of_panel(operand.panel, operand.lines, next_part_, operand.num_parts)) {
+    for (const Holding& holding : holdings_in_turn(rect, matrix.rects, matrix.devices, share_.device)) {
+      if (matrix.reach_of(holding.piece, share_.device) == Reach::kLinks) coming_.push_back(holding);
+    }
+  }
+  return {};
+}
+
+/// In turn with the other shares where its place is free anyway: they do not wait for this one's kernels.
+template <class T>
+Status ShareRun<T>::bring_holding(const StepOperand<T>& operand, const Arrival& arrival, const Holding& holding) {
+  const cudaStream_t stream = inwards().streams.links;
+  const int source = operand.matrix->devices[holding.piece];
+  const bool takes_turns = turns_ != nullptr && source != kHost && arrival.free_after == kNoStep;
+  if (takes_turns) {
+    if (const cudaEvent_t before = turns_->before(source, stream)) KIZAMI_RETURN_IF_ERROR(wait_for(stream, before));
+  }
+  KIZAMI_RETURN_IF_ERROR(
+      gather_holding(*operand.matrix, holding, operand.panel, {}, without_const<T>(operand.found.view), stream));
+  if (!takes_turns) return {};
+  KIZAMI_RETURN_IF_ERROR(behind_copies_.take(share_.device, 1));
+  const cudaEvent_t behind = behind_copies_.at(num_copies_++);
+  KIZAMI_RETURN_IF_ERROR(mark(behind, stream));
+  turns_->follow(source, stream, behind);
+  return {};
+}
+
 /// What is on the device already comes with the first part, all of it: it passes no link, and is there sooner.
 template <class T>
-Status ShareRun<T>::bring_operand(const StepOperand<T>& operand, const Arrival& arrival, int part) {
+Status ShareRun<T>::end_part(const StepOperand<T>& operand) {
   const Carrier carrier = inwards();
   const Located<const T>& matrix = *operand.matrix;
-  const MatrixView<T> staged = without_const<T>(operand.found.view);
-  if (part == 0 && arrival.free_after != kNoStep)
-    KIZAMI_RETURN_IF_ERROR(carrier.wait(event(arrival.free_after, kComputed)));
-  for (const Rect& rect : part_of_panel(operand.panel, operand.lines, part, operand.num_parts)) {
-    if (rect.is_empty()) continue;
-    const MatrixView<T> to =
-        staged.block(rect.row - operand.panel.row, rect.col - operand.panel.col, rect.rows, rect.cols);
-    KIZAMI_RETURN_IF_ERROR(gather_part(Reach::kLinks, matrix, rect, {}, to, carrier));
-  }
-  const cudaEvent_t here = operand.here[static_cast<std::size_t>(part)];
-  if (part > 0 || elements_within(Reach::kNear, matrix, operand.panel, share_.device) == 0)
+  const cudaEvent_t here = operand.here[static_cast<std::size_t>(next_part_)];
+  if (next_part_ > 0 || elements_within(Reach::kNear, matrix, operand.panel, share_.device) == 0)
     return mark(here, carrier.streams.links);
-  KIZAMI_RETURN_IF_ERROR(gather_part(Reach::kNear, matrix, operand.panel, {}, staged, carrier));
+  KIZAMI_RETURN_IF_ERROR(
+      gather_part(Reach::kNear, matrix, operand.panel, {}, without_const<T>(operand.found.view), carrier));
   return carrier.join(events_.at(0), here);
 }
 

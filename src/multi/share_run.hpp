@@ -23,6 +23,7 @@
 #include "multi/plan.hpp"
 #include "multi/resources.hpp"
 #include "multi/schedule.hpp"
+#include "multi/source_turns.hpp"
 #include "num/rung.hpp"
 #include "schemes/ozaki2/device_block.hpp"
 #include "schemes/ozaki2/strassen.hpp"
@@ -86,8 +87,9 @@ enum class Extent {
 template <class T>
 class ShareRun {
  public:
-  ShareRun(const MultiPlan& plan, const Share& share, const LocatedProblem<T>& problem)
-      : plan_(plan), share_(share), problem_(problem) {}
+  /// @param turns  of all shares of the call; null: copies of this share wait for no others
+  ShareRun(const MultiPlan& plan, const Share& share, const LocatedProblem<T>& problem, SourceTurns* turns)
+      : plan_(plan), share_(share), problem_(problem), turns_(turns) {}
 
   [[nodiscard]] const Share& share() const { return share_; }
   /// `status` with the device that it is of.
@@ -105,7 +107,7 @@ class ShareRun {
   /// @param shifts of kCountEquilibrated, and of kFinish where selection.equilibrated
   Status begin_pass(std::optional<Pass> pass, const num::Selection& selection, const InnerExponents* shifts);
   [[nodiscard]] int num_steps() const { return static_cast<int>(running_.size()); }
-  /// The next part of what comes for the pass, if it may be asked for before the kernels of step i.
+  /// The next copy of what comes for the pass, if it may be asked for before the kernels of step i.
   Status ask(int i, Extent extent, bool& has_asked);
   /// Of step i what waits for the operand that comes first alone, if there is any such.
   Status compute_first(int i);
@@ -129,7 +131,9 @@ class ShareRun {
 
  private:
   void begin_step(std::size_t i);
-  Status bring_operand(const StepOperand<T>& operand, const Arrival& arrival, int part);
+  Status begin_part(const StepOperand<T>& operand, const Arrival& arrival);
+  Status bring_holding(const StepOperand<T>& operand, const Arrival& arrival, const Holding& holding);
+  Status end_part(const StepOperand<T>& operand);
   Status bring_c(const StepRun<T>& run, const Arrival& arrival);
   [[nodiscard]] cudaEvent_t event(int step, std::size_t which) const;
   [[nodiscard]] Carrier inwards() const { return {share_.device, streams_.get().in()}; }
@@ -163,9 +167,12 @@ class ShareRun {
   const MultiPlan& plan_;
   const Share& share_;
   const LocatedProblem<T>& problem_;
+  SourceTurns* const turns_;
   ShareBuffers buffers_;
   TakenStreams streams_;
   Events events_;  ///< one for branches, again and again; of each step: StepEvents
+  Events behind_copies_;
+  std::size_t num_copies_ = 0;
   std::vector<Step> steps_;
   int num_done_ = 0;        ///< steps
   bool has_begun_ = false;  ///< blocks that are resident
@@ -180,6 +187,8 @@ class ShareRun {
   std::vector<Arrival> arrivals_;
   std::size_t next_arrival_ = 0;
   int next_part_ = 0;
+  std::vector<Holding> coming_;  ///< over links, of that part
+  std::size_t next_copy_ = 0;
 };
 
 }  // namespace kizami::multi
