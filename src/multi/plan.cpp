@@ -16,6 +16,7 @@
 #include "schemes/ozaki1/stage.hpp"
 #include "schemes/ozaki2/plan.hpp"
 #include "schemes/ozaki2/stage.hpp"
+#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::multi {
 namespace {
@@ -272,6 +273,10 @@ Policy policy_of_blocks(const plan::Plan& whole, Policy policy) {
   if (policy.scheme == Scheme::kOzaki2)
     policy.engine = named<EngineName>(whole.first().engine_name()).value_or(policy.engine);
   return policy;
+}
+
+bool MultiPlan::is_strassen_product(const Share& share, std::size_t block) const {
+  return !is_triangle(share.blocks[block]) && ozaki2::is_one_strassen_chunk(*share.plans[block]);
 }
 
 std::size_t MultiPlan::num_blocks() const {

@@ -59,6 +59,8 @@ struct MultiPlan {
   [[nodiscard]] PanelsOfB panels_of_b() const { return part.is_all() ? PanelsOfB::kOfB : PanelsOfB::kOfA; }
   [[nodiscard]] bool is_triangle(const Rect& block) const { return !part.is_all() && block.row == block.col; }
   [[nodiscard]] problem::Part part_of(const Rect& block) const { return is_triangle(block) ? part : problem::Part{}; }
+  /// Whether a block is one product of Strassen's. No triangle is, whatever its plan says of all of the block.
+  [[nodiscard]] bool is_strassen_product(const Share& share, std::size_t block) const;
   /// As how many blocks of C its pairs count: beside the diagonal of a triangle for those across it too, whose pairs
   /// are the same lines.
   [[nodiscard]] int times_of(const Rect& block) const { return part.is_all() || is_triangle(block) ? 1 : 2; }

@@ -182,7 +182,7 @@ void ShareRun<T>::begin_step(std::size_t i) {
   const std::int64_t k = has_terms ? plan_.shape.k : 0;
   const bool is_mirrored = !plan_.part.is_all();
   run.comes_apart = pass_ == Pass::kSpeculate && share_.is_resident;
-  const bool comes_in_parts = run.comes_apart && ozaki2::is_one_strassen_chunk(plan);
+  const bool comes_in_parts = run.comes_apart && plan_.is_strassen_product(share_, i_block);
   run.first_end = arrivals_.size();
   if (has_terms) {
     const auto find = [&](StepOperand<T>& operand, const Located<const T>& matrix, const Rect& panel,

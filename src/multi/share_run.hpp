@@ -26,7 +26,6 @@
 #include "multi/source_turns.hpp"
 #include "num/rung.hpp"
 #include "schemes/ozaki2/device_block.hpp"
-#include "schemes/ozaki2/strassen.hpp"
 
 namespace kizami::multi {
 
@@ -152,7 +151,7 @@ class ShareRun {
   Status count_equilibrated(const ozaki2::DeviceBlock<T>& block, const InnerExponents& shifts) const;
   /// Whether C of a guess leaves while the rest is made: where nothing but the guess is behind it.
   [[nodiscard]] bool leaves_in_parts(std::size_t i_block) const {
-    return share_.is_resident && problem_.beta == T{0} && ozaki2::is_one_strassen_chunk(*share_.plans[i_block]);
+    return share_.is_resident && problem_.beta == T{0} && plan_.is_strassen_product(share_, i_block);
   }
   /// Behind kSpeculate: what has left in parts was not C, but C is there now.
   [[nodiscard]] bool has_left_too_early(std::size_t i_block) const {

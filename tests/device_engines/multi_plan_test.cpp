@@ -243,6 +243,16 @@ TEST(MultiPlan, LargeTrianglesStayWhole) {
       }
       return blocks;
     };
+    const MultiPlan four =
+        made_triangle({Scalar::kF64, n, n, n}, {problem::PartKind::kLower}, {.devices = {0, 1, 2, 3}});
+    int by_strassen = 0;
+    for (const Share& share : four.shares) {
+      for (std::size_t i = 0; i < share.blocks.size(); ++i) {
+        EXPECT_FALSE(four.is_triangle(share.blocks[i]) && four.is_strassen_product(share, i));
+        by_strassen += four.is_strassen_product(share, i) ? 1 : 0;
+      }
+    }
+    EXPECT_GT(by_strassen, 0) << "squares beside the diagonal";
     EXPECT_EQ(blocks_of({.devices = {0, 1}}), (std::vector<std::size_t>{1, 2}));
     EXPECT_EQ(blocks_of({.devices = {0, 1, 2, 3}}), (std::vector<std::size_t>{1, 2, 2, 1}));
   }
