@@ -85,6 +85,7 @@ function(kizami_module)
     if(NOT arg_NAME MATCHES "^(engine|scheme)_")  # whose sources for host and device, or types, are alike down to their local names
       kizami_unity(${target})
     endif()
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL kizami_device_unity ${target})")  # when it has its instantiations
     set_property(GLOBAL APPEND PROPERTY KIZAMI_MODULES_WITH_SOURCES ${target})
     set(scope PUBLIC)
   else()

@@ -36,8 +36,9 @@ function(kizami_precompile target kind)
 endfunction()
 
 # kizami_unity(TARGET): with KIZAMI_UNITY up to six of TARGET's C++ sources are one unit, whose headers are parsed once. Not those that define macros, which
-# may change what others see; nor KIZAMI_ALONE: one has formats of its own in the place of CUDA's, one operator new, of which the compiler knows then.
-set(KIZAMI_ALONE backend_own_formats.cpp failing_allocations.cpp)
+# may change what others see; nor KIZAMI_ALONE: one has formats of its own in the place of CUDA's, one operator new, of which the compiler knows then, and
+# some device code has local names of its neighbours.
+set(KIZAMI_ALONE backend_own_formats.cpp failing_allocations.cpp device_profile.cu device_strassen_residues.cu mma_kernel.cu)
 function(kizami_unity target)
   if(NOT KIZAMI_UNITY)
     return()
@@ -53,6 +54,34 @@ function(kizami_unity target)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
+endfunction()
+
+# kizami_device_unity(TARGET): where device code is compiled fast, up to six of TARGET's units of it are one; headers are most of the small ones.
+function(kizami_device_unity target)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cu$")
+  set(together "")
+  foreach(source ${sources})
+    cmake_path(GET source FILENAME name)
+    if(NOT name IN_LIST KIZAMI_ALONE)
+      list(APPEND together ${source})
+    endif()
+  endforeach()
+  list(LENGTH together number)
+  if(NOT KIZAMI_UNITY OR NOT KIZAMI_CUDA_IS_FAST OR number LESS 2)
+    return()
+  endif()
+  set_source_files_properties(${together} PROPERTIES HEADER_FILE_ONLY ON)
+  while(together)
+    list(SUBLIST together 0 6 batch)
+    list(REMOVE_ITEM together ${batch})
+    list(LENGTH together left)
+    set(unit ${CMAKE_BINARY_DIR}/together/${target}_${left}.cu)
+    list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
+    string(CONCAT content ${batch})
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${content}" @ONLY)
+    target_sources(${target} PRIVATE ${unit})
+  endwhile()
 endfunction()
 
 # kizami_walks_plans(TARGET): all of TARGET's C++ units are such code; kizami_sources_walk_plans(SOURCE...): some are.
