@@ -32,11 +32,20 @@ SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
 
 
+def apart(command, build):
+    """The command, or that of each unit which it compiles together with others."""
+    file = command["file"]
+    if build / "together" not in pathlib.Path(file).parents:
+        return [command]
+    sources = re.findall(r'"(.+)"', pathlib.Path(file).read_text())
+    return [command | {"file": source, "command": command["command"].replace(file, source)} for source in sources]
+
+
 def units_of(build):
     """Source and command of each CUDA unit of the library, in the order of their names."""
     commands = json.loads((build / "compile_commands.json").read_text())
     units = {}
-    for command in commands:
+    for command in [unit for command in commands for unit in apart(command, build)]:
         source = pathlib.Path(command["file"])
         inside = [folder for folder in (build / "instantiated", SOURCES) if folder in source.parents]
         if source.suffix == ".cu" and inside:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Products, a solution, singular values and a triangular solution with NumPy and SciPy, of what is installed. Prints seconds and an element.
 
-usage: numpy_products.py [N [WORK]]    WORK: all, or products of N x N alone
+usage: numpy_products.py [N [WORK]]    WORK: all, or products of N x N alone: so many, or "products" for as many as take some seconds
 """
 import sys
 import time
@@ -17,10 +17,12 @@ n = int(sys.argv[1]) if len(sys.argv) > 1 else 600
 rng = np.random.default_rng(1)
 a = rng.standard_normal((n, n))
 b = a * np.exp(3 * rng.standard_normal((n, n)))
+work = sys.argv[2] if len(sys.argv) > 2 else "all"
+count = {"all": 5, "products": max(1, int(1e11 / max(n, 30)**3 / 2))}.get(work) or int(work)
 begin = time.perf_counter()
-for _ in range(max(1, int(1e11 / max(n, 30)**3 / 2)) if sys.argv[2:] == ["products"] else 5):
+for _ in range(count):
     c = np.dot(a, b)
-if sys.argv[2:] != ["products"]:
+if work == "all":
     x = np.linalg.solve(a, b[:, :50])
     s = np.linalg.svd(a[:300, :300])[1]
     if scipy is not None:

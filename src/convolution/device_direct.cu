@@ -9,7 +9,7 @@
 namespace kizami::convolution {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kDirectThreads = 256;
 
 /// Where an output is, by its place in memory, which has no gaps.
 struct Output {
@@ -37,11 +37,11 @@ __device__ Output output_at(const product::DirectConvolution& task, std::int64_t
   return out;
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kDirectThreads)
     direct_convolution_smxx(const __grid_constant__ product::DirectConvolution task, std::int64_t num_outputs) {
   base::follow_previous_kernel();
-  for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < num_outputs;
-       i += std::int64_t{gridDim.x} * kThreads) {
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kDirectThreads + threadIdx.x; i < num_outputs;
+       i += std::int64_t{gridDim.x} * kDirectThreads) {
     if (task.alpha == 0) {
       task.y[i] = task.beta == 0 ? 0.0F : task.beta * task.y[i];
       continue;
@@ -58,9 +58,9 @@ constexpr std::int64_t kMostCtas = 1056;  // 8 of each multiprocessor of an H200
 Status device_direct(const product::DirectConvolution& task, product::Queue queue) {
   const std::int64_t outputs = task.images * task.groups * task.filters * task.h.outputs * std::int64_t{task.w.outputs};
   if (outputs == 0) return {};
-  const std::int64_t ctas = std::min(base::ceil_div(outputs, std::int64_t{kThreads}), 16 * kMostCtas);
+  const std::int64_t ctas = std::min(base::ceil_div(outputs, std::int64_t{kDirectThreads}), 16 * kMostCtas);
   return base::launch_overlapped("a convolution in FP32", direct_convolution_smxx, dim3(static_cast<unsigned>(ctas)),
-                                 dim3(kThreads), 0, queue, task, outputs);
+                                 dim3(kDirectThreads), 0, queue, task, outputs);
 }
 
 }  // namespace kizami::convolution

@@ -9,10 +9,10 @@
 namespace kizami::engines {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kSumThreads = 256;
 
 /// One plane a grid.z, four neighbouring elements of a column a thread, column after column.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSumThreads)
     sums_kernel(std::int32_t* c, std::int64_t plane_stride, std::int64_t col_stride, std::int64_t m, std::int64_t n) {
   const std::int64_t i = (blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x) * 4;
   if (i >= m) return;
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads)
 Status sums_to_int32(const product::ProductDesc& desc, void* c, product::Queue queue) {
   const std::int64_t quads = base::ceil_div(desc.m, 4);
   const unsigned threads_x = quads >= 256 ? 256 : quads > 64 ? 128 : quads > 16 ? 64 : 16;
-  const dim3 block(threads_x, kThreads / threads_x);
+  const dim3 block(threads_x, kSumThreads / threads_x);
   const std::int64_t blocks_x = base::ceil_div(quads, threads_x);
   constexpr std::int64_t kEnoughBlocks = 4096;
   const std::int64_t blocks_y = std::clamp<std::int64_t>(

@@ -29,9 +29,9 @@ constexpr std::int64_t kSplitElems = 64;
 constexpr std::int64_t kTileN = 8;
 constexpr std::int64_t kTileM = 64;
 /// Lines, columns, elements of one launch: its blocks are within the 2^24 of a grid.
-constexpr std::int64_t kMostLines = std::int64_t{1} << 14;
-static_assert((kMostLines / kSplitLines) * (product::kBlockMaxI8 / kSplitElems) < std::int64_t{1} << 24);
-static_assert((kMostLines / kTileN) * (kMostLines / kTileM) < std::int64_t{1} << 24);
+constexpr std::int64_t kMostPhaseLines = std::int64_t{1} << 14;
+static_assert((kMostPhaseLines / kSplitLines) * (product::kBlockMaxI8 / kSplitElems) < std::int64_t{1} << 24);
+static_assert((kMostPhaseLines / kTileN) * (kMostPhaseLines / kTileM) < std::int64_t{1} << 24);
 
 [[nodiscard]] std::optional<std::string> why_stride_refused(const char* name, std::int64_t stride) {
   if (stride >= 0 && stride <= std::numeric_limits<std::int32_t>::max()) return std::nullopt;
@@ -105,8 +105,8 @@ class TileDevicePhases final : public product::DevicePhaseBodies {
       const base::CudaModuleKernel& kernel = is_across ? both.across : both.along;
       const auto stride = static_cast<int>(is_across ? d.inner_stride : d.line_stride);
       const std::int64_t padded = round_up(d.length, product::kWindowPad);
-      for (std::int64_t i = 0; i < d.num_lines; i += kMostLines) {
-        const std::int64_t num_lines = std::min(kMostLines, d.num_lines - i);
+      for (std::int64_t i = 0; i < d.num_lines; i += kMostPhaseLines) {
+        const std::int64_t num_lines = std::min(kMostPhaseLines, d.num_lines - i);
         // Rows of padding are those of the last tile.
         const std::int64_t num_rows = std::min(d.num_rows - i, round_up(num_lines, kSplitLines));
         KIZAMI_RETURN_IF_ERROR(kernel.launch(
@@ -148,10 +148,10 @@ class TileDevicePhases final : public product::DevicePhaseBodies {
     if (counts.most == 0) return {};
     const base::CudaModuleKernel& kernel =
         kernels.reconstruct[static_cast<std::size_t>(most - tile_engines::kLeastDigits)];
-    for (std::int64_t j = 0; j < d.n; j += kMostLines) {
-      for (std::int64_t i = 0; i < d.m; i += kMostLines) {
-        const std::int64_t num_i = std::min(kMostLines, d.m - i);
-        const std::int64_t num_j = std::min(kMostLines, d.n - j);
+    for (std::int64_t j = 0; j < d.n; j += kMostPhaseLines) {
+      for (std::int64_t i = 0; i < d.m; i += kMostPhaseLines) {
+        const std::int64_t num_i = std::min(kMostPhaseLines, d.m - i);
+        const std::int64_t num_j = std::min(kMostPhaseLines, d.n - j);
         KIZAMI_RETURN_IF_ERROR(kernel.launch(
             dim3(blocks(num_j, kTileN, num_i, kTileM)), queue, d.residues + j * d.col_stride + i, d.plane_stride,
             static_cast<int>(d.col_stride), d.num_moduli, counts.least, counts.most, kernels.crt_records,

@@ -20,7 +20,7 @@
 namespace kizami::ec {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kPlaneThreads = 256;
 constexpr int kTileLines = 32;
 constexpr int kTileTerms = 64;
 
@@ -68,7 +68,7 @@ struct Task {
 };
 
 template <class T, class F>
-__global__ void __launch_bounds__(kThreads) split_into_planes(const __grid_constant__ Task<T> task) {
+__global__ void __launch_bounds__(kPlaneThreads) split_into_planes(const __grid_constant__ Task<T> task) {
   __shared__ float tile[kTileLines][kTileTerms + 1];
   __shared__ std::int32_t scales[kTileLines];
   base::follow_previous_kernel();
@@ -86,14 +86,14 @@ __global__ void __launch_bounds__(kThreads) split_into_planes(const __grid_const
   for (std::int64_t first = std::int64_t{blockIdx.y} * kTileTerms; first < o.row_stride;
        first += std::int64_t{gridDim.y} * kTileTerms) {
     __syncthreads();  // the scales are there, and the tile has been read
-    for (int x = thread; x < kTileLines * kTileTerms; x += kThreads) {
+    for (int x = thread; x < kTileLines * kTileTerms; x += kPlaneThreads) {
       const int i = lies_across ? x % kTileLines : x / kTileTerms;
       const int t = lies_across ? x / kTileLines : x % kTileTerms;
       const bool is_there = first_line + i < lines.num_lines && first + t < lines.num_terms();
       tile[i][t] = is_there ? static_cast<float>(problem::term(lines, o.form, first_line + i, first + t)) : 0.0F;
     }
     __syncthreads();
-    for (int x = thread; x < kTileLines * kTileTerms; x += kThreads) {
+    for (int x = thread; x < kTileLines * kTileTerms; x += kPlaneThreads) {
       const int i = x / kTileTerms;
       const int t = x % kTileTerms;
       if (first_line + i >= lines.num_lines || first + t >= o.row_stride) continue;
@@ -121,7 +121,7 @@ Status device_float_planes(const DeviceFloatPlanes<T>& operand, const EcRecipe& 
       static_cast<unsigned>(base::ceil_div(operand.lines.num_lines, std::int64_t{kTileLines})),
       static_cast<unsigned>(std::min(base::ceil_div(operand.row_stride, std::int64_t{kTileTerms}), kMostBlocks)));
   const auto launch = [&](auto kernel) {
-    return base::launch_overlapped("planes of FP32 lines", kernel, grid, dim3(kThreads), 0, queue, task);
+    return base::launch_overlapped("planes of FP32 lines", kernel, grid, dim3(kPlaneThreads), 0, queue, task);
   };
   switch (recipe.type) {
     case num::FloatType::kFp16:

@@ -28,7 +28,7 @@ Status validate(const Policy& policy) {
                                         " in device memory: nobody looks there for operands beyond its range"};
 }
 
-Status choose_engine(plan::Plan& plan, const plan::Environment& environment) {
+Status choose_planes_engine(plan::Plan& plan, const plan::Environment& environment) {
   std::string reason = "scheme ec: variant " + std::string(to_string(plan.policy.ec.variant)) +
                        ": no engine here multiplies planes in device memory";
   for (const product::FloatEngine* engine : environment.float_engines) {
@@ -115,7 +115,7 @@ Status plan_device_planes(plan::Plan& plan, const plan::Environment& environment
                                                   plan::short_number(target)};
   }
   stage.bound = rung.error;
-  KIZAMI_RETURN_IF_ERROR(choose_engine(plan, environment));
+  KIZAMI_RETURN_IF_ERROR(choose_planes_engine(plan, environment));
 
   base::Carver counter;
   static_cast<void>(carve_device_planes(counter, plan));

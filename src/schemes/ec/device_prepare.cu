@@ -13,7 +13,7 @@
 namespace kizami::ec {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kPrepareThreads = 256;
 
 struct AdoptedLines {
   const std::int32_t* from_scales;
@@ -25,11 +25,11 @@ struct AdoptedLines {
   bool is_swapped;
 };
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPrepareThreads)
     adopt_lines(const AdoptedLines a, const AdoptedLines b, num::EcProfiles* profiles) {
   base::follow_previous_kernel();
-  const std::int64_t thread = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x;
-  const std::int64_t step = gridDim.x * static_cast<std::int64_t>(kThreads);
+  const std::int64_t thread = blockIdx.x * static_cast<std::int64_t>(kPrepareThreads) + threadIdx.x;
+  const std::int64_t step = gridDim.x * static_cast<std::int64_t>(kPrepareThreads);
   const auto adopt = [&](const AdoptedLines& lines) {
     for (std::int64_t i = thread; i < lines.num_scales; i += step) lines.scales[i] = lines.from_scales[i];
     for (std::int64_t i = thread; i < lines.num_reports; i += step) {
@@ -80,9 +80,9 @@ Status adopt_prepared(const EcAdoption& a, const EcAdoption& b, num::EcProfiles*
   };
   constexpr std::int64_t kMostBlocks = 32;
   const std::int64_t most = std::max<std::int64_t>({a.num_scales, b.num_scales, a.num_reports, b.num_reports});
-  const auto blocks =
-      static_cast<unsigned>(std::clamp<std::int64_t>(base::ceil_div(most, std::int64_t{kThreads}), 1, kMostBlocks));
-  return base::launch_overlapped("adopt_lines", adopt_lines, dim3(blocks), dim3(kThreads), 0, queue, lines_of(a),
+  const auto blocks = static_cast<unsigned>(
+      std::clamp<std::int64_t>(base::ceil_div(most, std::int64_t{kPrepareThreads}), 1, kMostBlocks));
+  return base::launch_overlapped("adopt_lines", adopt_lines, dim3(blocks), dim3(kPrepareThreads), 0, queue, lines_of(a),
                                  lines_of(b), profiles);
 }
 

@@ -34,7 +34,7 @@ constexpr std::int64_t kMostLinesWhole = 8192;
 constexpr int kMostFactorBits = 26;
 constexpr int kMostGroupPlanes = 16;
 
-Status unsupported(const std::string& what) {
+Status unsupported_on_device(const std::string& what) {
   return {StatusCode::kUnsupported, "scheme ozaki1: " + what + ", for operands in device memory"};
 }
 
@@ -110,7 +110,7 @@ struct Launches {
 }
 
 /// Lines down to the padding, then k, unless all of k must stay together.
-bool shrink(plan::Chunk& chunk, bool keeps_k) {
+bool shrink_on_device(plan::Chunk& chunk, bool keeps_k) {
   const auto halve = [](std::int64_t& extent, std::int64_t pad) {
     const std::int64_t half = round_up((extent + 1) / 2, pad);
     if (half >= extent) return false;
@@ -138,7 +138,7 @@ std::size_t plan_chunk(plan::Plan& plan) {
       stage.blocks = {};
     }
   }
-  while (booked_bytes(plan, limit) > limit && shrink(chunk, is_fused || stage.numerics.rounds_sums)) {
+  while (booked_bytes(plan, limit) > limit && shrink_on_device(chunk, is_fused || stage.numerics.rounds_sums)) {
   }
   plan.schedule.product_bytes = most_bytes(plan);
   plan.schedule.workspace_bytes = booked_bytes(plan, limit);
@@ -582,12 +582,12 @@ product::FusedSliceDesc fused_slice_product(const plan::Plan& plan, std::int64_t
 Status validate_device_slices(const Policy& policy) {
   const Slicing& wishes = policy.slices;
   if (wishes.num_slices == kUntilZero && !policy.may_sync) {
-    return unsupported(
+    return unsupported_on_device(
         "slices = -1 (until nothing is left) with sync = never, must be allowed: the host waits for "
         "the count");
   }
   if (wants_certificate(policy) && !policy.may_sync) {
-    return unsupported(
+    return unsupported_on_device(
         "gauge = entry without slices by name and sync = never, must be allowed: the host waits for the rung");
   }
   return {};

@@ -6,7 +6,7 @@
 namespace kizami::ozaki1 {
 namespace {
 
-constexpr int kThreads = 1024;
+constexpr int kSurveyThreads = 1024;
 
 struct SurveyedLines {
   const num::LineStats* stats;
@@ -25,7 +25,7 @@ __device__ void merge_largest(int value, int* largest) {
   if (threadIdx.x % 32 == 0) atomicMax(largest, value);
 }
 
-__global__ void __launch_bounds__(kThreads) survey_lines(Survey survey, device::DeviceState* state) {
+__global__ void __launch_bounds__(kSurveyThreads) survey_lines(Survey survey, device::DeviceState* state) {
   __shared__ device::SliceSurvey found;
   base::follow_previous_kernel();
   if (state->is_scaling_only != 0) return;
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads) survey_lines(Survey survey, device::
   for (int side = 0; side < 2; ++side) {
     const SurveyedLines lines = survey.sides[side];
     int exponent = num::kNoExponent;
-    for (std::int64_t i = threadIdx.x; i < lines.num_lines; i += kThreads)
+    for (std::int64_t i = threadIdx.x; i < lines.num_lines; i += kSurveyThreads)
       exponent = max(exponent, lines.stats[i].exponent);
     merge_largest(exponent, &found.exponents[side]);
   }
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads) survey_lines(Survey survey, device::
 #pragma unroll 1
   for (int side = 0; side < 2; ++side) {
     const SurveyedLines lines = survey.sides[side];
-    for (std::int64_t i = threadIdx.x; i < lines.num_lines; i += kThreads) {
+    for (std::int64_t i = threadIdx.x; i < lines.num_lines; i += kSurveyThreads) {
       const num::LineStats line = lines.stats[i];
       if (line.is_zero()) continue;
       const int exponent = survey.has_one_scale ? found.exponents[side] : line.exponent;
@@ -65,7 +65,7 @@ Status device_slice_survey(const num::LineStats* a, std::int64_t m, const num::L
                            const num::DigitRule& rule, bool has_sums, bool has_one_scale, device::DeviceState* state,
                            product::Queue queue) {
   const Survey survey{{{a, m}, {b, n}}, rule, has_sums ? 1 : 0, has_one_scale};
-  return base::launch_overlapped("survey_lines", survey_lines, 1, kThreads, 0, queue, survey, state);
+  return base::launch_overlapped("survey_lines", survey_lines, 1, kSurveyThreads, 0, queue, survey, state);
 }
 
 }  // namespace kizami::ozaki1

@@ -18,7 +18,7 @@
 namespace kizami::ozaki2 {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kPrepareThreads = 256;
 
 struct AdoptedLines {
   const std::int32_t* from;
@@ -28,12 +28,12 @@ struct AdoptedLines {
   std::uint64_t* nonfinite;
 };
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPrepareThreads)
     adopt_lines(const AdoptedLines a, const AdoptedLines b, const device::DeviceState* state) {
   base::follow_previous_kernel();
   if (state->is_scaling_only != 0) return;
-  const std::int64_t thread = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x;
-  const std::int64_t step = gridDim.x * static_cast<std::int64_t>(kThreads);
+  const std::int64_t thread = blockIdx.x * static_cast<std::int64_t>(kPrepareThreads) + threadIdx.x;
+  const std::int64_t step = gridDim.x * static_cast<std::int64_t>(kPrepareThreads);
   const auto adopt = [&](const AdoptedLines& lines) {
     if (lines.num_lines == 0) return;
     for (std::int64_t i = thread; i < lines.num_lines; i += step) lines.to[i] = lines.from[i];
@@ -53,13 +53,14 @@ struct PlaneCopy {
   std::int64_t count;   ///< of all planes
 };
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPrepareThreads)
     copy_planes(const __grid_constant__ PlaneCopy copy, const device::DeviceState* state) {
   base::follow_previous_kernel();
   const num::Selection selection = state->selection;
   if ((selection.rung != 0) | selection.equilibrated | (state->is_scaling_only != 0)) return;
-  const std::int64_t step = gridDim.x * static_cast<std::int64_t>(kThreads);
-  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x; i < copy.count; i += step) {
+  const std::int64_t step = gridDim.x * static_cast<std::int64_t>(kPrepareThreads);
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kPrepareThreads) + threadIdx.x; i < copy.count;
+       i += step) {
     const std::int64_t row = i / copy.chunks;
     const std::int64_t at = i % copy.chunks * 16;
     const std::int64_t plane = row / copy.num_lines;
@@ -111,8 +112,9 @@ Status adopt_prepared(const Adoption& a, const Adoption& b, const device::Device
   const AdoptedLines of_a = lines_of(a), of_b = lines_of(b);
   constexpr std::int64_t kMostBlocks = 32;
   const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(
-      base::ceil_div(std::max(of_a.num_lines, of_b.num_lines), std::int64_t{kThreads}), 1, kMostBlocks));
-  return base::launch_overlapped("adopt_lines", adopt_lines, dim3(blocks), dim3(kThreads), 0, queue, of_a, of_b, state);
+      base::ceil_div(std::max(of_a.num_lines, of_b.num_lines), std::int64_t{kPrepareThreads}), 1, kMostBlocks));
+  return base::launch_overlapped("adopt_lines", adopt_lines, dim3(blocks), dim3(kPrepareThreads), 0, queue, of_a, of_b,
+                                 state);
 }
 
 Status copy_kept_planes(const DevicePlanes& kept, std::int64_t line, std::int64_t num_lines, std::int64_t first,
@@ -121,9 +123,10 @@ Status copy_kept_planes(const DevicePlanes& kept, std::int64_t line, std::int64_
   PlaneCopy copy{kept.data + line * kept.row_stride + first, to.data, kept, to, num_lines, length / 16, 0};
   copy.count = copy.chunks * num_lines * num_planes;
   constexpr int kBlocksPerSm = 8;
-  const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(base::ceil_div(copy.count, std::int64_t{kThreads}),
-                                                                     1, std::int64_t{kBlocksPerSm} * num_sms));
-  return base::launch_overlapped("copy_planes", copy_planes, dim3(blocks), dim3(kThreads), 0, queue, copy, state);
+  const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(
+      base::ceil_div(copy.count, std::int64_t{kPrepareThreads}), 1, std::int64_t{kBlocksPerSm} * num_sms));
+  return base::launch_overlapped("copy_planes", copy_planes, dim3(blocks), dim3(kPrepareThreads), 0, queue, copy,
+                                 state);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                             \

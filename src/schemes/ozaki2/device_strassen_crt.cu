@@ -17,7 +17,7 @@
 namespace kizami::ozaki2 {
 namespace {
 
-constexpr int kBlocksPerSm = 2;
+constexpr int kCrtBlocksPerSm = 2;
 /// Planes whose residues are on their way.
 constexpr int kAhead = 4;
 template <int kPieces>
@@ -131,7 +131,7 @@ __device__ __forceinline__ void rebuild(const ResiduePlanes& planes, const Devic
 }
 
 template <int kPieces>
-__global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
+__global__ void __launch_bounds__(device::kThreads, kCrtBlocksPerSm)
     reconstruct_quadrants(const __grid_constant__ DeviceReconstruction<double> task,
                           const __grid_constant__ StrassenHalves halves, std::int64_t first_col, std::int64_t end_col) {
   __shared__ __align__(16) double constants[LayoutOf<kPieces>::kSize];
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
 Status reconstruct_strassen(const DeviceReconstruction<double>& task, const StrassenHalves& halves, std::int64_t first,
                             std::int64_t end, int num_sms, product::Queue queue) {
   if (first >= end) return {};
-  const device::QuadGrid shape = device::quad_grid(halves.m, end - first, kBlocksPerSm * num_sms);
+  const device::QuadGrid shape = device::quad_grid(halves.m, end - first, kCrtBlocksPerSm * num_sms);
   const bool is_short = task.ladder.rungs[0].num_moduli <= most_piece_moduli(false, 2);
   return base::launch_overlapped("reconstruct_quadrants",
                                  is_short ? reconstruct_quadrants<2> : reconstruct_quadrants<3>, shape.grid,

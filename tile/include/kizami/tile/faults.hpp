@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "kizami/tile/context.hpp"
 #include "kizami/tile/tile.hpp"
@@ -59,47 +60,71 @@ template <class Numbers>
   return text;
 }
 
+// What follows is no template where it can be: a program has hundreds of types of tiles.
+
+/// The extents of a shape, and a number more.
+template <class S>
+[[nodiscard]] constexpr std::array<std::size_t, S::rank() + 1> extents_of() noexcept {
+  std::array<std::size_t, S::rank() + 1> extents{};
+  for (std::size_t d = 0; d < S::rank(); ++d) extents[d] = S::static_extent(d);
+  return extents;
+}
+template <class S>
+inline constexpr auto kExtentsOf = extents_of<S>();
+
+[[nodiscard]] inline std::string tile_text(const std::string& scalar, const std::size_t* extents, std::size_t rank) {
+  std::string text("tile<");
+  text += scalar;
+  text += ", ";
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (d != 0) text += 'x';
+    text += std::to_string(extents[d]);
+  }
+  text += rank == 0 ? "scalar>" : ">";
+  return text;
+}
+
 /// For instance "tile<float, 64x64>"; a scalar is its type alone.
 template <class T>
 [[nodiscard]] std::string tile_name() {
   if constexpr (!kIsTile<T>) {
     return scalar_name<std::remove_cvref_t<T>>();
   } else {
-    using S = ShapeT<T>;
-    std::string text("tile<");
-    text += scalar_name<ElementT<T>>();
-    text += ", ";
-    for (std::size_t d = 0; d < S::rank(); ++d) {
-      if (d != 0) text += 'x';
-      text += std::to_string(S::static_extent(d));
-    }
-    text += S::rank() == 0 ? "scalar>" : ">";
-    return text;
+    return tile_text(scalar_name<ElementT<T>>(), kExtentsOf<ShapeT<T>>.data(), ShapeT<T>::rank());
   }
+}
+
+[[nodiscard]] inline std::string index_text(const std::size_t* extents, std::size_t rank, std::size_t i) {
+  std::vector<std::size_t> index(rank);
+  for (std::size_t d = rank; d-- > 0;) {
+    index[d] = i % extents[d];
+    i /= extents[d];
+  }
+  return tuple_text(index, rank);
 }
 
 /// The index of the i-th element in row-major order, for instance "(2, 5)".
 template <class S>
 [[nodiscard]] std::string element_index(std::size_t i) {
-  std::array<std::size_t, S::rank() + 1> index{};
-  for (std::size_t d = S::rank(); d-- > 0;) {
-    index[d] = i % S::static_extent(d);
-    i /= S::static_extent(d);
-  }
-  return tuple_text(index, S::rank());
+  return index_text(kExtentsOf<S>.data(), S::rank(), i);
+}
+
+inline void report_text(std::string_view function, const std::string& tile, const std::string& index,
+                        std::string_view what) {
+  std::string text(function);
+  text += ": ";
+  text += tile;
+  text += ", element ";
+  text += index;
+  text += ": ";
+  text += what;
+  report_fault(text);
 }
 
 /// Reports that element i of a tile of type T broke a rule of `function`.
 template <class T>
 void report_element(std::string_view function, std::size_t i, std::string_view what) {
-  std::string text(function);
-  text += ": ";
-  text += tile_name<T>();
-  text += ", element ";
-  text += element_index<ShapeT<T>>(i);
-  text += ": ";
-  text += what;
-  report_fault(text);
+  report_text(function, tile_name<T>(), element_index<ShapeT<T>>(i), what);
 }
 
 /// Reports the use of an undefined element as a mask, condition, index, pointer, stored value or scalar.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,6 +28,31 @@ struct PlainWrite {
   }
 };
 
+/// The addresses of one store call. No template, as StoreWatch is one a type.
+class StoredAddresses {
+ public:
+  void add(const void* address, std::size_t element) { stored_.push_back({address, element}); }
+  /// Elements that went to the address of another, in pairs: it, and the other.
+  [[nodiscard]] std::vector<std::array<std::size_t, 2>> repeated() {
+    std::sort(stored_.begin(), stored_.end());
+    std::vector<std::array<std::size_t, 2>> found;
+    for (std::size_t s = 1; s < stored_.size(); ++s) {
+      if (stored_[s].address == stored_[s - 1].address) found.push_back({stored_[s].element, stored_[s - 1].element});
+    }
+    return found;
+  }
+
+ private:
+  struct Stored {
+    const void* address;
+    std::size_t element;
+    bool operator<(const Stored& other) const {
+      return address != other.address ? address < other.address : element < other.element;
+    }
+  };
+  std::vector<Stored> stored_;
+};
+
 /// In debug mode the addresses of one store call: two elements to one address, or an address that another block of the
 /// launch stored to, are faults.
 template <class T>
@@ -47,31 +73,21 @@ class StoreWatch {
       text += " of this launch stores to the same address";
       report_element<T>(function_, i, text);
     }
-    stored_.push_back({p, i});
+    stored_.add(p, i);
     return true;
   }
   /// Looks for addresses that this call stored to twice.
   void finish() {
-    std::sort(stored_.begin(), stored_.end());
-    for (std::size_t s = 1; s < stored_.size(); ++s) {
-      if (stored_[s].address == stored_[s - 1].address) {
-        std::string text("stored to the same address as element ");
-        text += element_index<ShapeT<T>>(stored_[s - 1].element);
-        report_element<T>(function_, stored_[s].element, text);
-      }
+    for (const auto& [element, other] : stored_.repeated()) {
+      std::string text("stored to the same address as element ");
+      text += element_index<ShapeT<T>>(other);
+      report_element<T>(function_, element, text);
     }
   }
 
  private:
-  struct Stored {
-    const void* address;
-    std::size_t element;
-    bool operator<(const Stored& other) const {
-      return address != other.address ? address < other.address : element < other.element;
-    }
-  };
   std::string_view function_;
-  std::vector<Stored> stored_;
+  StoredAddresses stored_;
 };
 
 /// The compiler's word for an order.
