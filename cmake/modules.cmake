@@ -82,10 +82,11 @@ function(kizami_module)
       kizami_named(walkers ${KIZAMI_WALKING_FILES} IN ${arg_SOURCES})
       kizami_sources_walk_plans(${target} ${walkers})  # not under sanitizers
     endif()
-    if(NOT arg_NAME MATCHES "^engine_")  # whose sources for host and device, or types, are alike down to their local names
+    if(NOT arg_NAME MATCHES "^engine_")  # whose C++ sources for host and device, or types, are alike down to their local names
       kizami_unity(${target})
     endif()
-    cmake_language(EVAL CODE "cmake_language(DEFER CALL kizami_device_unity ${target})")  # when it has its instantiations
+    # When it has its instantiations. Arguments of DEFER are expanded by then, so that this call has to name the target.
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL kizami_device_unity ${target})")
     set_property(GLOBAL APPEND PROPERTY KIZAMI_MODULES_WITH_SOURCES ${target})
     set(scope PUBLIC)
   else()

@@ -36,20 +36,33 @@ function(kizami_precompile target kind)
 endfunction()
 
 # With KIZAMI_UNITY up to six sources of a target are one unit, whose headers are parsed once. Not those that leave macros behind, which may change what others
-# see; nor Highway's, which include themselves; nor KIZAMI_ALONE: one has formats of its own in the place of CUDA's, one operator new, of which the compiler
-# knows then; some have types of unnamed namespaces in what they return, which g++ takes for a header's fault; and others local names of their neighbours.
-set(KIZAMI_ALONE backend_own_formats.cpp failing_allocations.cpp crt.cpp cuda.cuda.cpp device_buffers.cpp native_level3.cpp device_profile.cu device_strassen_residues.cu mma_kernel.cu)
+# see; nor Highway's, which include themselves; nor these:
+set(KIZAMI_ALONE
+    tile/tests/host/backend_own_formats.cpp      # formats of its own in the place of CUDA's
+    tests/out_of_memory/failing_allocations.cpp  # its operator new, of which the compiler would know
+    # Local names of their neighbours, or types of unnamed namespaces in what they return, which g++ takes for a header's fault:
+    dropin/cublas/native_level3.cpp
+    src/api/cuda.cuda.cpp
+    src/engines/mma/mma_kernel.cu
+    src/schemes/ec/device_profile.cu
+    src/schemes/ozaki2/crt.cpp
+    src/schemes/ozaki2/device_buffers.cpp
+    src/schemes/ozaki2/device_strassen_residues.cu)
 
-# kizami_stands_alone(OUT SOURCE)
+# kizami_stands_alone(OUT SOURCE): by what the source says when CMake runs.
 function(kizami_stands_alone out source)
   file(REAL_PATH ${source} path BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-  cmake_path(GET path FILENAME name)
-  file(READ ${path} text)
-  string(REGEX MATCHALL "\n# *define " defined "\n${text}")
-  string(REGEX MATCHALL "\n# *undef " undefined "\n${text}")
-  list(LENGTH defined num_defined)
-  list(LENGTH undefined num_undefined)
-  if(NOT num_defined EQUAL num_undefined OR text MATCHES "foreach_target" OR name IN_LIST KIZAMI_ALONE)
+  cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
+  file(STRINGS ${path} lines REGEX "^# *(define|undef) |foreach_target")
+  set(left "")  # macros
+  foreach(line ${lines})
+    if(line MATCHES "^# *define ([A-Za-z0-9_]+)")
+      list(APPEND left ${CMAKE_MATCH_1})
+    elseif(line MATCHES "^# *undef ([A-Za-z0-9_]+)")
+      list(REMOVE_ITEM left ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  if(left OR lines MATCHES "foreach_target" OR name IN_LIST KIZAMI_ALONE)
     set(${out} TRUE PARENT_SCOPE)
   else()
     set(${out} FALSE PARENT_SCOPE)
@@ -77,6 +90,7 @@ endfunction()
 function(kizami_together out target name)
   set(together "")
   set(compiled "")
+  set(number 0)
   foreach(source ${ARGN})
     kizami_stands_alone(is_alone ${source})
     if(is_alone OR NOT KIZAMI_UNITY)
@@ -89,15 +103,15 @@ function(kizami_together out target name)
   while(together)
     list(SUBLIST together 0 6 batch)
     list(REMOVE_ITEM together ${batch})
-    list(LENGTH batch number)
-    if(number EQUAL 1)
+    list(LENGTH batch size)
+    if(size EQUAL 1)
       list(APPEND compiled ${batch})
       break()
     endif()
-    list(LENGTH together left)
     list(GET batch 0 first)
     cmake_path(GET first EXTENSION LAST_ONLY extension)
-    set(unit ${CMAKE_BINARY_DIR}/together/${name}_${left}${extension})
+    set(unit ${CMAKE_BINARY_DIR}/together/${name}_${number}${extension})
+    math(EXPR number "${number} + 1")
     set_source_files_properties(${batch} PROPERTIES HEADER_FILE_ONLY ON)
     list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
     string(CONCAT content ${batch})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The certificate: which rung is enough for each pair of lines, from proven lower bounds of (|A||B|)_ij made of INT8
 // products.
-//   sampled: one product of 7-bit digits over every 1st, 2nd or 4th element; asks only "is the lowest rung enough?"
+//   sampled: one product of 7-bit digits over every 1st, 2nd, 4th, 8th or 16th element; asks only "is the lowest rung enough?"
 //   block:   digits scaled per block of some elements; finds the first sufficient rung of every pair. The exact products of
 //            blocks are added in FP32 one after another, so that IEEE 754 fixes the bits of the sum on every engine.
 // A pair that the sampled certificate holds enough for has rung 0 by the block certificate as well: whether the sample

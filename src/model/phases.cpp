@@ -145,22 +145,25 @@ struct Counts {
 
 constexpr double kSumBytes = 4;  // INT32
 
-/// num::sample_stride() of a ladder of accuracy native: its lowest rung allows a spread that does not hang on k.
-[[nodiscard]] double sample_stride(const Request& r) {
+}  // namespace
+
+std::int64_t sample_stride(const Request& r) {
   const bool has_parts = is_complex(r.scalar);
   const bool is_double = real_of(r.scalar) == Scalar::kF64;
   const double spread = has_parts ? (is_double ? 33.0 : 50.1) : is_double ? 23.9 : 81.8;
   const std::int64_t num_terms = (has_parts ? 2 : 1) * r.k;
   const double allowance = 2 * spread * std::sqrt(static_cast<double>(num_terms));
-  return static_cast<double>(num::sample_stride(static_cast<float>(allowance), num_terms));
+  return num::sample_stride(static_cast<float>(allowance), num_terms);
 }
+
+namespace {
 
 /// Sampled products, and their comparison.
 [[nodiscard]] PhaseTime certificate_time(const Setting& s) {
   const Extents e = extents_of(s.request);
   const ResidueModel& model = s.program.residues;
   const Format format = format_of(s.request);
-  const double sampled = std::ceil(e.k / sample_stride(s.request));
+  const double sampled = std::ceil(e.k / static_cast<double>(sample_stride(s.request)));
   const double count = is_complex(s.request.scalar) ? 3 : 1;
   const bool is_triangle = s.request.is_triangle;  // lines of A stand for both sides
   const Products p{.format = format,

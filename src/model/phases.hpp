@@ -27,6 +27,8 @@ struct Phases {
 /// @param is_sustained  at the limit of power, however short
 [[nodiscard]] Phases phases_of(const Program& program, const Request& request, const Rates& rates, bool is_sustained);
 
+/// num::sample_stride() of a ladder of accuracy native, whose lowest rung allows a spread that does not depend on k.
+[[nodiscard]] std::int64_t sample_stride(const Request& request);
 /// What is multiplied: INT8, but where the request says otherwise, and native.
 [[nodiscard]] Format format_of(const Request& request);
 /// 2 m n k, of complex types 8 m n k; of one triangle half.

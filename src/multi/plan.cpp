@@ -275,6 +275,12 @@ Policy policy_of_blocks(const plan::Plan& whole, Policy policy) {
   return policy;
 }
 
+bool copies_take_turns(const MultiPlan& plan) {
+  std::set<int> devices;
+  for (const Share& share : plan.shares) devices.insert(share.device);
+  return devices.size() > 2 && plan.part.is_all();
+}
+
 bool MultiPlan::is_strassen_product(const Share& share, std::size_t block) const {
   return !is_triangle(share.blocks[block]) && ozaki2::is_one_strassen_chunk(*share.plans[block]);
 }

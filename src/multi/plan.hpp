@@ -73,6 +73,10 @@ struct MultiPlan {
   }
 };
 
+/// Whether copies out of one device follow one another: with three devices and more, for with two each has one other to read from; and of all of C, for
+/// devices that share a triangle want different amounts, and were slower.
+[[nodiscard]] bool copies_take_turns(const MultiPlan& plan);
+
 /// Parts of what comes, or leaves, while others are split or made, at most.
 inline constexpr int kMostPanelParts = 4;
 

@@ -31,10 +31,7 @@ template <class T>
 class Call final : private ozaki2::Part {
  public:
   Call(const MultiPlan& plan, const LocatedProblem<T>& problem) : plan_(plan), problem_(problem) {
-    std::set<int> devices;
-    for (const Share& share : plan.shares) devices.insert(share.device);
-    // Of two devices one reads from the other. Those of a triangle want different amounts.
-    SourceTurns* const turns = devices.size() > 2 && plan.part.is_all() ? &turns_ : nullptr;
+    SourceTurns* const turns = copies_take_turns(plan) ? &turns_ : nullptr;
     for (const Share& share : plan.shares)
       shares_.push_back(std::make_unique<ShareRun<T>>(plan, share, problem, turns));
   }

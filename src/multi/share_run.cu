@@ -269,7 +269,7 @@ Status ShareRun<T>::ask(int i, Extent extent, bool& has_asked) {
   }
   const StepOperand<T>& operand = arrival.what == Coming::kA ? run.a : run.b;
   if (next_copy_ == 0) KIZAMI_RETURN_IF_ERROR(begin_part(operand, arrival));
-  if (next_copy_ < coming_.size()) KIZAMI_RETURN_IF_ERROR(bring_holding(operand, arrival, coming_[next_copy_++]));
+  if (next_copy_ < coming_.size()) KIZAMI_RETURN_IF_ERROR(bring_holding(operand, coming_[next_copy_++]));
   if (next_copy_ < coming_.size()) return {};
   KIZAMI_RETURN_IF_ERROR(end_part(operand));
   next_copy_ = 0;
@@ -279,12 +279,19 @@ Status ShareRun<T>::ask(int i, Extent extent, bool& has_asked) {
   return {};
 }
 
+/// What is on the device already comes with the first part, all of it: it passes no link, and is there sooner.
 template <class T>
 Status ShareRun<T>::begin_part(const StepOperand<T>& operand, const Arrival& arrival) {
-  if (next_part_ == 0 && arrival.free_after != kNoStep)
-    KIZAMI_RETURN_IF_ERROR(inwards().wait(event(arrival.free_after, kComputed)));
-  coming_.clear();
   const Located<const T>& matrix = *operand.matrix;
+  if (next_part_ == 0) {
+    if (arrival.free_after != kNoStep) {
+      KIZAMI_RETURN_IF_ERROR(inwards().wait(event(arrival.free_after, kComputed)));
+      has_waited_ = true;
+    }
+    KIZAMI_RETURN_IF_ERROR(
+        gather_part(Reach::kNear, matrix, operand.panel, {}, without_const<T>(operand.found.view), inwards()));
+  }
+  coming_.clear();
   for (const Rect& rect : part_of_panel(operand.panel, operand.lines, next_part_, operand.num_parts)) {
     for (const Holding& holding : holdings_in_turn(rect, matrix.rects, matrix.devices, share_.device)) {
       if (matrix.reach_of(holding.piece, share_.device) == Reach::kLinks) coming_.push_back(holding);
@@ -293,12 +300,12 @@ Status ShareRun<T>::begin_part(const StepOperand<T>& operand, const Arrival& arr
   return {};
 }
 
-/// In turn with the other shares where its place is free anyway: they do not wait for this one's kernels.
+/// In turn with the other shares until something that comes here has waited for kernels: they do not wait for those of this share.
 template <class T>
-Status ShareRun<T>::bring_holding(const StepOperand<T>& operand, const Arrival& arrival, const Holding& holding) {
+Status ShareRun<T>::bring_holding(const StepOperand<T>& operand, const Holding& holding) {
   const cudaStream_t stream = inwards().streams.links;
   const int source = operand.matrix->devices[holding.piece];
-  const bool takes_turns = turns_ != nullptr && source != kHost && arrival.free_after == kNoStep;
+  const bool takes_turns = turns_ != nullptr && source != kHost && !has_waited_;
   if (takes_turns) {
     if (const cudaEvent_t before = turns_->before(source, stream)) KIZAMI_RETURN_IF_ERROR(wait_for(stream, before));
   }
@@ -312,23 +319,22 @@ Status ShareRun<T>::bring_holding(const StepOperand<T>& operand, const Arrival& 
   return {};
 }
 
-/// What is on the device already comes with the first part, all of it: it passes no link, and is there sooner.
 template <class T>
 Status ShareRun<T>::end_part(const StepOperand<T>& operand) {
   const Carrier carrier = inwards();
-  const Located<const T>& matrix = *operand.matrix;
   const cudaEvent_t here = operand.here[static_cast<std::size_t>(next_part_)];
-  if (next_part_ > 0 || elements_within(Reach::kNear, matrix, operand.panel, share_.device) == 0)
-    return mark(here, carrier.streams.links);
-  KIZAMI_RETURN_IF_ERROR(
-      gather_part(Reach::kNear, matrix, operand.panel, {}, without_const<T>(operand.found.view), carrier));
-  return carrier.join(events_.at(0), here);
+  const bool has_near =
+      next_part_ == 0 && elements_within(Reach::kNear, *operand.matrix, operand.panel, share_.device) > 0;
+  return has_near ? carrier.join(events_.at(0), here) : mark(here, carrier.streams.links);
 }
 
 template <class T>
 Status ShareRun<T>::bring_c(const StepRun<T>& run, const Arrival& arrival) {
   const Carrier carrier = inwards();
-  if (arrival.free_after != kNoStep) KIZAMI_RETURN_IF_ERROR(carrier.wait(event(arrival.free_after, kLeft)));
+  if (arrival.free_after != kNoStep) {
+    KIZAMI_RETURN_IF_ERROR(carrier.wait(event(arrival.free_after, kLeft)));
+    has_waited_ = true;
+  }
   for (const Reach reach : {Reach::kLinks, Reach::kNear})
     KIZAMI_RETURN_IF_ERROR(gather_part(reach, problem_.c, rect_of(run), plan_.part, run.c.view, carrier));
   return carrier.join(events_.at(0), event(run.number, kCHere));

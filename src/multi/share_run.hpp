@@ -131,7 +131,7 @@ class ShareRun {
  private:
   void begin_step(std::size_t i);
   Status begin_part(const StepOperand<T>& operand, const Arrival& arrival);
-  Status bring_holding(const StepOperand<T>& operand, const Arrival& arrival, const Holding& holding);
+  Status bring_holding(const StepOperand<T>& operand, const Holding& holding);
   Status end_part(const StepOperand<T>& operand);
   Status bring_c(const StepRun<T>& run, const Arrival& arrival);
   [[nodiscard]] cudaEvent_t event(int step, std::size_t which) const;
@@ -172,6 +172,7 @@ class ShareRun {
   Events events_;  ///< one for branches, again and again; of each step: StepEvents
   Events behind_copies_;
   std::size_t num_copies_ = 0;
+  bool has_waited_ = false;  ///< something that comes, for kernels
   std::vector<Step> steps_;
   int num_done_ = 0;        ///< steps
   bool has_begun_ = false;  ///< blocks that are resident

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Devices that read from one another take turns at what they read: two that read from one device at the same time have half of its rate each, and those
-// that nobody reads from meanwhile have none.
+// Devices that read from one another take turns at what they read: two that read from one device at the same time have half of its rate each, while nobody
+// reads from another device.
 #pragma once
 
 #include <map>

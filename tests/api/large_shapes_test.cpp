@@ -124,7 +124,7 @@ TEST(BeyondOneTile, RepairsGoWhereTheyBelong) {
   }
 }
 
-// More than one block of k, in the product and in the certificate, whose sampled rows hold every fourth element.
+// More than one block of k, in the product and in the certificate, whose sampled rows hold every fourth element, or every 16th.
 TEST(InnerIndex, PastOneBlock) {
   if (kIsSanitized) GTEST_SKIP() << "too long under a sanitizer";
   Tally tally;

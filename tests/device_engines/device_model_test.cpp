@@ -9,6 +9,8 @@
 #include "device_engines/h200_environment.hpp"
 #include "engines/cublas/cublas_seconds.hpp"
 #include "engines/hopper/forms.hpp"
+#include "model/phases.hpp"
+#include "num/rung.hpp"
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
@@ -114,6 +116,23 @@ constexpr MeasuredWide kMeasuredWide[] = {
     {Scalar::kF64, 8192, 4, 18, 12545, 19.702, 18.290}, {Scalar::kC128, 4096, 4, 20, 77, 10.389, 6.303},
     {Scalar::kF32, 4096, 4, 11, 827, 2.685, 1.667},     {Scalar::kC64, 4096, 4, 11, 2371, 10.167, 3.586},
 };
+
+/// The model has the spreads that lowest rungs allow as numbers; plans have ladders.
+TEST(DeviceModel, TheModelSamplesAsPlansDo) {
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+    for (const std::int64_t k : {100, 1000, 1024, 2048, 4095, 4096, 8192, 20000, 65536}) {
+      Policy policy;
+      policy.scheme = Scheme::kOzaki2;
+      const Result<Plan> plan = make({scalar, 512, 512, k}, policy, h200_environment());
+      ASSERT_TRUE(plan.ok()) << plan.status().reason();
+      const num::Ladder& ladder = ozaki2::ozaki2_of(plan.value()).ladder;
+      const std::int64_t num_terms = (is_complex(scalar) ? 2 : 1) * k;
+      EXPECT_EQ(model::sample_stride({.scalar = scalar, .k = k}),
+                num::sample_stride(ladder.rungs[0].allowance, num_terms))
+          << to_string(scalar) << ", k = " << k;
+    }
+  }
+}
 
 TEST(DeviceModel, AScoutIsAskedAboutLargeProducts) {
   Policy policy;

@@ -85,6 +85,9 @@ TEST(MultiPlan, BlocksTakeStrassensProductsWhoseSplitIsHidden) {
   policy.scheme = Scheme::kOzaki2;
   const Placement four{.devices = {0, 1, 2, 3}, .parts = 1};
   EXPECT_EQ(taken_by(made({Scalar::kF64, 16384, 16384, 16384}, four, policy)), 4);
+  EXPECT_TRUE(copies_take_turns(made({Scalar::kF64, 16384, 16384, 16384}, four, policy)));
+  EXPECT_FALSE(copies_take_turns(made({Scalar::kF64, 16384, 16384, 16384}, {.devices = {0, 1}}, policy)));
+  EXPECT_FALSE(copies_take_turns(made({Scalar::kF64, 16384, 16384, 16384}, {.devices = {0, 1, 1, 0}}, policy)));
   const problem::Shape shape{Scalar::kF64, 9728, 9728, 16384};
   const MultiPlan plan = made(shape, four, policy);
   expect_sound(plan);
@@ -246,13 +249,18 @@ TEST(MultiPlan, LargeTrianglesStayWhole) {
     const MultiPlan four =
         made_triangle({Scalar::kF64, n, n, n}, {problem::PartKind::kLower}, {.devices = {0, 1, 2, 3}});
     int by_strassen = 0;
+    int named_by_plans = 0;  // of triangles
     for (const Share& share : four.shares) {
       for (std::size_t i = 0; i < share.blocks.size(); ++i) {
-        EXPECT_FALSE(four.is_triangle(share.blocks[i]) && four.is_strassen_product(share, i));
+        const bool is_triangle = four.is_triangle(share.blocks[i]);
+        named_by_plans += is_triangle && ozaki2::is_one_strassen_chunk(*share.plans[i]) ? 1 : 0;
+        EXPECT_FALSE(is_triangle && four.is_strassen_product(share, i));
         by_strassen += four.is_strassen_product(share, i) ? 1 : 0;
       }
     }
     EXPECT_GT(by_strassen, 0) << "squares beside the diagonal";
+    EXPECT_GT(named_by_plans, 0) << "or the test above says nothing";
+    EXPECT_FALSE(copies_take_turns(four));
     EXPECT_EQ(blocks_of({.devices = {0, 1}}), (std::vector<std::size_t>{1, 2}));
     EXPECT_EQ(blocks_of({.devices = {0, 1, 2, 3}}), (std::vector<std::size_t>{1, 2, 2, 1}));
   }

@@ -9,6 +9,7 @@
 #include "device_engines/h200_environment.hpp"
 #include "exec/device_triangle.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/stage.hpp"
 #include "schemes/ozaki2/strassen.hpp"
 
@@ -42,6 +43,25 @@ TEST(StrassenPlan, SavesLessWhereMemoryIsSlower) {
   plan.schedule.facts.rates.memory = 0.7;
   EXPECT_LT(ozaki2::strassen_gain_seconds(plan), saved - 1e-3);
   EXPECT_GT(saved, 1e-3);
+}
+
+/// Sampled digits are padded beyond k: where they are beyond what clusters of 16 blocks have of both halves, lines are split in several passes.
+TEST(StrassenPlan, OnePassHasRoomForSampledDigits) {
+  int split_apart = 0;
+  for (const int bits : {0, 20, 25, 30, 35, 40}) {
+    Policy policy;
+    if (bits > 0) policy.accuracy = Accuracy::at_bits(bits);
+    for (std::int64_t k = 12000; k <= 16384; k += 97) {
+      const Plan plan = plan_for({Scalar::kF64, 16384, 16384, k}, policy);
+      if (!ozaki2::ozaki2_of(plan).takes_strassen) continue;
+      const certify::SampledBuffers rows =
+          certify::sampled_rows(ozaki2::certificate_plan(plan), ozaki2::ozaki2_of(plan).ladder);
+      const std::int64_t span = (rows.row_stride << rows.log_stride) - ozaki2::strassen_halves(plan.shape).k;
+      EXPECT_EQ(ozaki2::splits_in_one_pass(plan), span <= 8192) << "k = " << k << ", bits " << bits;
+      split_apart += span <= 8192 ? 0 : 1;
+    }
+  }
+  EXPECT_GT(split_apart, 5) << "or the test says nothing";
 }
 
 /// Beyond the split in one pass, as far as one sum of INT32 goes.

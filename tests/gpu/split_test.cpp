@@ -53,18 +53,25 @@ struct Result {
   std::uint64_t nonfinite = 0;
 };
 
+constexpr int kLogStride = 2;
+/// A length of lines, and what of them is sampled: every 2^log_stride-th element, up to every 16th as of a ladder.
+struct Sampled {
+  std::int64_t k;
+  int log_stride;
+};
+
 /// Sizes of the arrays.
 struct Layout {
   std::int64_t rows;       ///< of digits and planes, with padding
-  int log_stride;          ///< of the sampled elements; every one that a ladder may ask for
+  int log_stride;          ///< of the sampled elements
   std::int64_t digit_row;  ///< bytes
   std::int64_t plane_row;  ///< bytes
   std::int64_t num_planes;
 
   template <class T>
-  Layout(const Lines<T>& lines, const num::Rung& rung)
+  Layout(const Lines<T>& lines, const num::Rung& rung, int sampled)
       : rows(round_up(lines.num_lines, device::kReadRows)),
-        log_stride(static_cast<int>(lines.length % 5)),
+        log_stride(sampled),
         digit_row(round_up(num::num_sampled_terms(lines.length, kTerms<T>, stride()), device::kDeviceInnerPad)),
         plane_row(round_up(lines.length, device::kDeviceInnerPad)),
         num_planes(num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli)) {}
@@ -74,8 +81,8 @@ struct Layout {
 };
 
 template <class T>
-Result split_on_host(const Lines<T>& lines, const num::Rung& rung) {
-  const Layout layout(lines, rung);
+Result split_on_host(const Lines<T>& lines, const num::Rung& rung, int log_stride = kLogStride) {
+  const Layout layout(lines, rung, log_stride);
   Result r;
   r.stats.resize(static_cast<std::size_t>(lines.num_lines));
   certify::gather_statistics(lines, nullptr, 1, r.stats.data());
@@ -108,9 +115,9 @@ struct DeviceSide {
   DeviceArray<std::int8_t> planes;
   DeviceArray<std::uint64_t> nonfinite;
 
-  DeviceSide(const HostLines<T>& host, const num::Rung& rung)
+  DeviceSide(const HostLines<T>& host, const num::Rung& rung, int log_stride = kLogStride)
       : lines(host.lines),
-        layout(host.lines, rung),
+        layout(host.lines, rung, log_stride),
         data(host.data),
         stats(static_cast<std::size_t>(lines.num_lines)),
         scales(static_cast<std::size_t>(lines.num_lines)),
@@ -183,7 +190,10 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
   base::DeviceLimits limits;
   ASSERT_TRUE(base::find_device_limits(limits).ok());
   std::uint64_t seed = 1;
-  for (const std::int64_t k : {1, 30, 127, 130, 511, 1000, 1030, 2176, 2500, 4000, 4096, 4100, 8192, 8200}) {
+  for (const auto& [k, log_stride] :
+       {Sampled{1, 0}, Sampled{30, 1}, Sampled{127, 2}, Sampled{130, 3}, Sampled{511, 4}, Sampled{1000, 0},
+        Sampled{1030, 3}, Sampled{2176, 4}, Sampled{2500, 2}, Sampled{4000, 3}, Sampled{4096, 4}, Sampled{4100, 4},
+        Sampled{8192, 3}, Sampled{8200, 4}, Sampled{16100, 4}}) {
     for (const Memory memory : kMemories) {
       for (const int bits : {0, k <= 1030 ? significand_bits(kScalarOf<T>) - 1 : 0}) {
         Policy policy;
@@ -197,8 +207,8 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const HostLines<T> a(memory == Memory::kAcross ? 24 : 19, k, memory, memory == Memory::kAcross, ++seed);
         const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
                              ++seed);
-        const DeviceSide<T> x(a, rung);
-        const DeviceSide<T> y(b, rung);
+        const DeviceSide<T> x(a, rung, log_stride);
+        const DeviceSide<T> y(b, rung, log_stride);
         const auto state = this->state_at(0);
         const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
                                                     {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, 0, {},
@@ -209,9 +219,9 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         }
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
-                                  ", " + std::to_string(bits) + " bits";
-        x.expect(split_on_host(a.lines, rung), true, where + ", A");
-        y.expect(split_on_host(b.lines, rung), true, where + ", B");
+                                  ", " + std::to_string(bits) + " bits, stride 2^" + std::to_string(log_stride);
+        x.expect(split_on_host(a.lines, rung, log_stride), true, where + ", A");
+        y.expect(split_on_host(b.lines, rung, log_stride), true, where + ", B");
       }
     }
   }
@@ -379,13 +389,14 @@ TYPED_TEST(DeviceSplit, PlanesThatThePassLeftOutAreMade) {
 TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
   using T = TypeParam;
   std::uint64_t seed = 1000;
-  for (const std::int64_t k : {1, 127, 1000, 2500, 5000, 9000, 17000}) {
+  for (const auto& [k, log_stride] : {Sampled{1, 0}, Sampled{127, 3}, Sampled{1000, 4}, Sampled{2500, 1},
+                                      Sampled{5000, 4}, Sampled{9000, 3}, Sampled{17000, 2}}) {
     for (const Memory memory : kMemories) {
       const num::Ladder ladder = this->ladder(k, {});
       const int r = ladder.num_rungs - 1;
       const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(r)];
       const HostLines<T> host(k < 2000 ? 37 : 9, k, memory, memory == Memory::kAlong, ++seed);
-      const DeviceSide<T> x(host, rung);
+      const DeviceSide<T> x(host, rung, log_stride);
       const auto state = this->state_at(r);
       Status status = certify::device_statistics<T>(x.lines, x.stats.data(), x.digit_rows(), x.nonfinite.data(),
                                                     state.data(), kNumSms, nullptr);
@@ -393,7 +404,7 @@ TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
       const std::array operands = {x.operand()};
       status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
       ASSERT_TRUE(status.ok()) << status.reason();
-      x.expect(split_on_host(host.lines, rung), false,
+      x.expect(split_on_host(host.lines, rung, log_stride), false,
                "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)));
     }
   }

@@ -85,8 +85,13 @@ TEST_F(StrassenTest, TakesOtherAccuracies) {
 }
 
 TEST_F(StrassenTest, TakesLinesOfEveryLength) {
-  for (const int k : {127, 128, 129, 255, 257, 4096, 5000, 8192, 9001, 16384})
+  for (const int k : {127, 128, 129, 255, 257, 4096, 5000, 8192, 9001, 15800, 16000, 16384})
     expect_taken("d nt 130x70x" + std::to_string(k));
+  // Where sampled digits, padded, lie beyond what one pass has of such lines, at one stride of them or another.
+  for (const int bits : {20, 25, 30, 35, 40}) {
+    for (const int k : {14400, 15400, 16000})
+      expect_taken("d nt 66x70x" + std::to_string(k) + " accuracy=bits=" + std::to_string(bits));
+  }
   for (const int m : {1, 15, 16, 17, 31, 33}) {
     expect_taken("d tn " + std::to_string(m) + "x64x300");
     expect_taken("d nn 64x" + std::to_string(m) + "x300");
