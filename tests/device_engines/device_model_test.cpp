@@ -127,8 +127,10 @@ TEST(DeviceModel, TheModelSamplesAsPlansDo) {
       ASSERT_TRUE(plan.ok()) << plan.status().reason();
       const num::Ladder& ladder = ozaki2::ozaki2_of(plan.value()).ladder;
       const std::int64_t num_terms = (is_complex(scalar) ? 2 : 1) * k;
-      EXPECT_EQ(model::sample_stride({.scalar = scalar, .k = k}),
-                num::sample_stride(ladder.rungs[0].allowance, num_terms))
+      model::Request request;
+      request.scalar = scalar;
+      request.k = k;
+      EXPECT_EQ(model::sample_stride(request), num::sample_stride(ladder.rungs[0].allowance, num_terms))
           << to_string(scalar) << ", k = " << k;
     }
   }
