@@ -2,12 +2,14 @@
 #include "certify/device_certificate_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <variant>
 
 #include "base/int_math.hpp"
 #include "device/padding.hpp"
 #include "device/state.hpp"
 #include "num/digit_blocks.hpp"
+#include "num/rung.hpp"
 #include "product/engine_bytes.hpp"
 
 namespace kizami::certify {

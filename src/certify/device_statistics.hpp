@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "device/state.hpp"
+#include "kizami/host_device.hpp"
 #include "kizami/status.hpp"
 #include "num/line_stats.hpp"
 #include "problem/lines.hpp"

@@ -145,19 +145,6 @@ struct Counts {
 
 constexpr double kSumBytes = 4;  // INT32
 
-}  // namespace
-
-std::int64_t sample_stride(const Request& r) {
-  const bool has_parts = is_complex(r.scalar);
-  const bool is_double = real_of(r.scalar) == Scalar::kF64;
-  const double spread = has_parts ? (is_double ? 33.0 : 50.1) : is_double ? 23.9 : 81.8;
-  const std::int64_t num_terms = (has_parts ? 2 : 1) * r.k;
-  const double allowance = 2 * spread * std::sqrt(static_cast<double>(num_terms));
-  return num::sample_stride(static_cast<float>(allowance), num_terms);
-}
-
-namespace {
-
 /// Sampled products, and their comparison.
 [[nodiscard]] PhaseTime certificate_time(const Setting& s) {
   const Extents e = extents_of(s.request);
@@ -538,6 +525,16 @@ std::vector<int> windows_of(Way way, int slices, std::int64_t r) {
       out.push_back(static_cast<int>(std::min<std::int64_t>(r, g - 1 - begin)));
   }
   return out;
+}
+
+std::int64_t sample_stride(const Request& request) {
+  const bool has_parts = is_complex(request.scalar);
+  const bool is_double = real_of(request.scalar) == Scalar::kF64;
+  // What lowest rungs of 15 and 7 moduli, and of 14 and 7, allow; a test compares strides with those of plans.
+  const double spread = has_parts ? (is_double ? 33.0 : 50.1) : is_double ? 23.9 : 81.8;
+  const std::int64_t num_terms = (has_parts ? 2 : 1) * request.k;
+  const double allowance = 2 * spread * std::sqrt(static_cast<double>(num_terms));
+  return num::sample_stride(static_cast<float>(allowance), num_terms);
 }
 
 Format format_of(const Request& request) {

@@ -169,8 +169,8 @@ class ShareRun {
   SourceTurns* const turns_;
   ShareBuffers buffers_;
   TakenStreams streams_;
-  Events events_;  ///< one for branches, again and again; of each step: StepEvents
-  Events behind_copies_;
+  Events events_;         ///< one for branches, again and again; of each step: StepEvents
+  Events behind_copies_;  ///< one each, of those that take turns
   std::size_t num_copies_ = 0;
   bool has_waited_ = false;  ///< something that comes, for kernels
   std::vector<Step> steps_;

@@ -226,20 +226,22 @@ class QuickLook {
   return r;
 }
 
+/// What must be left of the spread ||a|| ||b|| / (|A||B|) that the lowest rung allows where it is divided by the stride of a long sample, whose sum is
+/// so much smaller than that of all terms.
+inline constexpr double kSampledSpread = 4.0;
 /// Stride of the elements that the sampled certificate looks at: every one up to 127 real terms, every second up to
-/// 1023, else every fourth; every 8th or 16th where that leaves 512 terms and the lowest rung allows so wide a spread
-/// ||a|| ||b|| / (|A||B|) that a fourth of it divided by the stride does no worse than what every ladder allows.
-/// @param allowance of the lowest rung; @return a power of two
+/// 1023, else every fourth; every 8th or 16th where 512 terms and kSampledSpread are left.
+/// @param allowance of the lowest rung   @return a power of two
+/// @exact any stride proves the same: docs/accuracy/certificate.md, theorem 2
 [[nodiscard]] constexpr std::int64_t sample_stride(float allowance, std::int64_t num_terms) {
   if (num_terms < 1024) return num_terms < 128 ? 1 : 2;
   constexpr std::int64_t kLongest = 16;
   constexpr std::int64_t kFewest = 512;
-  constexpr double kSpread = 4.0;  // that is left
-  const double spread_squared =    // an allowance of 2 sqrt(K) is a spread of 1
+  const double spread_squared =  // an allowance of 2 sqrt(K) is a spread of 1
       static_cast<double>(allowance) * static_cast<double>(allowance) / (4.0 * static_cast<double>(num_terms));
   std::int64_t stride = 4;
   while (stride < kLongest && num_terms / (2 * stride) >= kFewest) {
-    const double wanted = kSpread * static_cast<double>(2 * stride);
+    const double wanted = kSampledSpread * static_cast<double>(2 * stride);
     if (spread_squared < wanted * wanted) break;
     stride *= 2;
   }

@@ -178,13 +178,15 @@ bool has_device_phases(const plan::Plan& plan) {
 
 namespace {
 
-/// Sums of quadrants are made in one pass by clusters alone, which have both halves of their lines; and a row of sampled digits is padded beyond them.
+/// Sums of quadrants are made in one pass by clusters alone, which have both halves of their lines.
 [[nodiscard]] bool halves_fit_one_pass(const plan::Plan& plan) {
-  const std::int64_t most = device::longest_cluster_pass(plan.schedule.facts);
-  if (plan.shape.k > most) return false;
-  if (!ozaki2_of(plan).has_certificate) return true;
-  const certify::SampledBuffers rows = certify::sampled_rows(certificate_plan(plan), ozaki2_of(plan).ladder);
-  return (rows.row_stride << rows.log_stride) - strassen_halves(plan.shape).k <= most / 2;
+  std::int64_t digits_span = 0;
+  if (ozaki2_of(plan).has_certificate) {
+    const certify::SampledBuffers rows = certify::sampled_rows(certificate_plan(plan), ozaki2_of(plan).ladder);
+    digits_span = rows.row_stride << rows.log_stride;  // a term an element: FP64
+  }
+  return span_of_half(strassen_halves(plan.shape), digits_span) <=
+         device::longest_cluster_pass(plan.schedule.facts) / 2;
 }
 
 }  // namespace

@@ -155,9 +155,7 @@ Status device_strassen_pass(const SinglePassOperand<T>& a, const LinePairs& a_pa
     return PassOperand<T>{x.operand,  x.digits,   x.nonfinite, device::lies_across(x.operand.lines),
                           half_lines, pairs.first};
   };
-  // Elements of a half of k that are read, written as bytes or sampled.
-  const std::int64_t sampled = a.digits.span(problem::kTerms<T>);
-  const std::int64_t span = std::max(a.operand.planes.row_stride, sampled - halves.k);
+  const std::int64_t span = span_of_half(halves, a.digits.span(problem::kTerms<T>));
   constexpr std::int64_t kMostHalf = device::kPanelLength / 2;
   int cluster = 1;
   while (cluster < certify::kernels::kMaxCluster && cluster * kMostHalf < span) cluster *= 2;

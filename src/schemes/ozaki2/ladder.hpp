@@ -13,8 +13,9 @@
 namespace kizami::ozaki2 {
 
 /// Spread ||a|| ||b|| / (|A||B|) that the lowest rung of a certified ladder is made for. Random data have 1.3 to 3;
-/// sampling a quarter of k for the certificate costs up to 10 at k >= 1024; where the rung allows more, less is sampled (num::sample_stride()) (docs/accuracy/certificate.md).
-inline constexpr double kOrdinarySpread = 16.0;
+/// sampling a quarter of k for the certificate costs up to 10 at k >= 1024 (docs/accuracy/certificate.md). Where a rung allows
+/// more, less is sampled: num::sample_stride().
+inline constexpr double kOrdinarySpread = 4 * num::kSampledSpread;
 /// Rungs above the lowest: 3.8 bits each. Random data of spread phi = 4 at k = 16384 need 5 of them.
 inline constexpr int kRungsAboveBase = 10;
 
