@@ -107,7 +107,8 @@ class RunTest(unittest.TestCase):
                 process, = [x for x in map(json.loads, (self.dir / name).read_text().splitlines()) if x["event"] == "process"]
                 self.assertEqual(process["rank"], number)
                 (self.dir / name).unlink()
-        done = self.run_under("run", "--json", "/dev/null", "--", CALLS, "contract", "plain", 20, PMI_RANK="2", PMI_SIZE="3")
+        # Emulated: OpenBLAS's kernels of small products for AVX-512 read A where alpha is 0, and the program ends with 1.
+        done = self.run_under("run", "--min-size", 0, "--json", "/dev/null", "--", CALLS, "contract", "plain", 20, PMI_RANK="2", PMI_SIZE="3")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("lines of this rank", done.stderr)
         self.run_under("audit", "--json", "a.jsonl", "--html", "a", "--", CALLS, "contract", "plain", 20, PMI_RANK="2", PMI_SIZE="3")
