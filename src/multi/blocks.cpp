@@ -123,10 +123,56 @@ void add_band(std::int64_t x0, std::int64_t x1, std::int64_t y0, std::int64_t y1
   });
 }
 
+/// Pairs of a device's blocks for the time that they take, each 1 in a triangle.
+[[nodiscard]] double pairs_for_time(std::span<const Rect> blocks, double beside) {
+  double pairs = 0;
+  double time = 0;
+  for (const Rect& block : blocks) {
+    const bool is_triangle = block.row == block.col;
+    const double here = static_cast<double>(block.rows) * static_cast<double>(block.cols) * (is_triangle ? 0.5 : 1);
+    pairs += here;
+    time += here * (is_triangle ? 1 : beside);
+  }
+  return time > 0 ? pairs / time : 1;
+}
+
+[[nodiscard]] std::size_t count_blocks(std::span<const std::vector<Rect>> dealt) {
+  return std::accumulate(dealt.begin(), dealt.end(), std::size_t{0},
+                         [](std::size_t sum, const std::vector<Rect>& blocks) { return sum + blocks.size(); });
+}
+
 /// Ends of equal parts.
 [[nodiscard]] std::vector<std::int64_t> equal_parts(std::int64_t extent, std::int64_t parts) {
   const std::vector<double> weights(static_cast<std::size_t>(parts), 1.0);
   return cut_extent(extent, weights, unit_of(extent, parts));
+}
+
+/// Sizes of the groups by which the device with most lines to split has fewest, of equal ones the fewest lines in all.
+[[nodiscard]] std::vector<std::size_t> groups_of_triangle(std::int64_t n, std::span<const double> speeds) {
+  std::vector<std::size_t> best;
+  std::pair<std::int64_t, std::int64_t> fewest;
+  // Every way to put the devices in groups, in their order: a bit for each place where a group may end.
+  const std::size_t ways = std::size_t{1} << (speeds.size() - 1);
+  for (std::size_t way = 0; way < ways; ++way) {
+    std::vector<std::size_t> sizes = {1};
+    for (std::size_t i = 0; i + 1 < speeds.size(); ++i) {
+      if ((way >> i & 1) != 0) {
+        sizes.push_back(1);
+      } else {
+        ++sizes.back();
+      }
+    }
+    std::pair<std::int64_t, std::int64_t> lines;  // of the device with most, of all
+    for (const std::vector<Rect>& blocks : deal_triangle_in_groups(n, speeds, sizes)) {
+      const std::int64_t here = lines_to_split(blocks);
+      lines.first = std::max(lines.first, here);
+      lines.second += here;
+    }
+    if (!best.empty() && fewest <= lines) continue;
+    best = std::move(sizes);
+    fewest = lines;
+  }
+  return best;
 }
 
 }  // namespace
@@ -177,32 +223,19 @@ std::vector<Rect> cut_block(const Rect& block, std::int64_t row_parts, std::int6
   return parts;
 }
 
-std::vector<std::vector<Rect>> deal_triangle(std::int64_t n, std::span<const double> speeds) {
-  std::vector<std::vector<Rect>> best;
-  std::pair<std::int64_t, std::int64_t> fewest;
-  // Every way to put the devices in groups, in their order: a bit for each place where a group may end.
-  const std::size_t ways = std::size_t{1} << (speeds.size() - 1);
-  for (std::size_t way = 0; way < ways; ++way) {
-    std::vector<std::size_t> sizes = {1};
-    for (std::size_t i = 0; i + 1 < speeds.size(); ++i) {
-      if ((way >> i & 1) != 0) {
-        sizes.push_back(1);
-      } else {
-        ++sizes.back();
-      }
-    }
-    std::vector<std::vector<Rect>> dealt = deal_triangle_in_groups(n, speeds, sizes);
-    std::pair<std::int64_t, std::int64_t> lines;  // of the device with most, of all
-    for (const std::vector<Rect>& blocks : dealt) {
-      const std::int64_t here = lines_to_split(blocks);
-      lines.first = std::max(lines.first, here);
-      lines.second += here;
-    }
-    if (!best.empty() && fewest <= lines) continue;
-    best = std::move(dealt);
-    fewest = lines;
+std::vector<std::vector<Rect>> deal_triangle(std::int64_t n, std::span<const double> speeds, double beside) {
+  const std::vector<std::size_t> groups = groups_of_triangle(n, speeds);
+  std::vector<std::vector<Rect>> by_area = deal_triangle_in_groups(n, speeds, groups);
+  if (beside == 1) return by_area;
+  // Whose blocks are quick is dealt to as if it were: three rounds of it change shares by no more than a tile.
+  constexpr int kRounds = 3;
+  std::vector<std::vector<Rect>> by_time = by_area;
+  std::vector<double> of_areas(speeds.size());
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t i = 0; i < speeds.size(); ++i) of_areas[i] = speeds[i] * pairs_for_time(by_time[i], beside);
+    by_time = deal_triangle_in_groups(n, of_areas, groups);
   }
-  return best;
+  return count_blocks(by_time) > count_blocks(by_area) ? by_area : by_time;
 }
 
 std::vector<Rect> halve_block(const Rect& block) {

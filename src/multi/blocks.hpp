@@ -35,9 +35,12 @@ namespace kizami::multi {
 /// fewest lines in all. Two devices: the upper triangle of 0.71 n, and what is below it, whose rows both of its blocks
 /// have in common. Four: two triangles of n / 2, and the square between them in two. Where C is large, blocks begin at
 /// multiples of 128.
-/// @range  n >= 0; 1 <= number of speeds; speeds > 0   @return none empty, those of a device that have rows in common
-///         behind one another, a triangle first; of a small C devices may go without
-[[nodiscard]] std::vector<std::vector<Rect>> deal_triangle(std::int64_t n, std::span<const double> speeds);
+/// @param  beside  time of a pair of a block beside the diagonal, of one in a triangle 1: not areas are as large then but
+///         times, unless that wants more blocks, each of which has a certificate and lines of its own
+/// @range  n >= 0; 1 <= number of speeds; speeds > 0; beside > 0   @return none empty, those of a device that have rows in
+///         common behind one another, a triangle first; of a small C devices may go without
+[[nodiscard]] std::vector<std::vector<Rect>> deal_triangle(std::int64_t n, std::span<const double> speeds,
+                                                           double beside = 1);
 
 /// A block in smaller ones of about half its extents: a triangle in two and the square between them, others in two
 /// along the longer side. A block of one element stays.

@@ -240,6 +240,28 @@ constexpr std::int64_t kLeastTriangle = 128;
   return small.ok() && !exec::why_no_part(*small.value());
 }
 
+/// Time of a pair beside the diagonal, of one in a triangle 1: where blocks there have Strassen's products, which no
+/// triangle has, 0.73 to 0.79 was measured (docs/multi.md).
+[[nodiscard]] double time_beside(const std::vector<std::vector<Rect>>& dealt, const MultiPlan& plan,
+                                 const Policy& policy, const std::vector<Budget>& budgets, const PlanOn& plan_on) {
+  constexpr double kOfStrassen = 0.8;
+  Rect largest;
+  std::size_t owner = 0;
+  for (std::size_t i = 0; i < dealt.size(); ++i) {
+    for (const Rect& block : dealt[i]) {
+      if (block.row == block.col || block.rows * block.cols <= largest.rows * largest.cols) continue;
+      largest = block;
+      owner = i;
+    }
+  }
+  if (largest.is_empty()) return 1;
+  Policy of_blocks = policy_of_blocks(*plan.whole, policy);
+  of_blocks.workspace_limit_bytes = budgets[owner].product;
+  const auto made =
+      plan_on(plan.shares[owner].device, {plan.shape.scalar, largest.rows, largest.cols, plan.shape.k}, of_blocks);
+  return made.ok() && ozaki2::ozaki2_of(*made.value()).takes_strassen ? kOfStrassen : 1;
+}
+
 /// Why a share cannot be run in blocks like these but perhaps in smaller ones, or nothing.
 [[nodiscard]] Status require_room(const Share& share, const MultiPlan& plan, const Budget& budget) {
   for (std::size_t i = 0; i < share.blocks.size(); ++i) {
@@ -359,9 +381,14 @@ Result<MultiPlan> make_triangle(const problem::Shape& shape, const problem::Part
   plan.part = part;
   // A plan takes a quarter of the memory by itself; the product of a triangle holds whole operands.
   for (Budget& budget : budgets) budget.product = policy.workspace_limit_bytes == 0 ? budget.panels : budget.product;
-  std::vector<std::vector<Rect>> cut = deal_triangle(shape.n, speeds);
-  for (std::vector<Rect>& blocks : cut)
-    blocks = cut_share_of_triangle(std::move(blocks), placement.parts, speeds.size());
+  const auto deal = [&](double beside) {
+    std::vector<std::vector<Rect>> dealt = deal_triangle(shape.n, speeds, beside);
+    for (std::vector<Rect>& blocks : dealt)
+      blocks = cut_share_of_triangle(std::move(blocks), placement.parts, speeds.size());
+    return dealt;
+  };
+  std::vector<std::vector<Rect>> cut = deal(1);
+  if (const double beside = time_beside(cut, plan, policy, budgets, plan_on); beside != 1) cut = deal(beside);
   // Where one share has no room all of it is cut again: whether there is one block in all decides how it is run.
   for (std::size_t i = 0; i < cut.size();) {
     for (std::size_t x = 0; x < cut.size(); ++x) plan.shares[x].blocks = in_part(part, cut[x]);

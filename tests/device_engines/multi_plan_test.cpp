@@ -233,6 +233,24 @@ TEST(MultiPlan, ATriangleIsSharedByAreas) {
             std::string::npos);
 }
 
+TEST(MultiPlan, OfATriangleWhoHasStrassensProductsHasMore) {
+  for (const std::int64_t n : {16384, 32768}) {
+    const MultiPlan plan = made_triangle({Scalar::kF64, n, n, n}, {problem::PartKind::kLower}, {.devices = {0, 1}});
+    bool has_strassen = false;
+    double pairs[2] = {};
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (std::size_t b = 0; b < plan.shares[i].blocks.size(); ++b) {
+        const Rect& block = plan.shares[i].blocks[b];
+        has_strassen = has_strassen || plan.is_strassen_product(plan.shares[i], b);
+        pairs[i] +=
+            static_cast<double>(block.rows) * static_cast<double>(block.cols) * (plan.is_triangle(block) ? 0.5 : 1);
+      }
+    }
+    EXPECT_EQ(has_strassen, n == 32768) << "or what is below says nothing";
+    EXPECT_NEAR(pairs[1] / pairs[0], has_strassen ? 1.19 : 1.0, 0.03) << explain(plan);
+  }
+}
+
 /// What two and four devices of 141 GB take at once.
 TEST(MultiPlan, LargeTrianglesStayWhole) {
   for (const std::int64_t n : {16384, 32768}) {

@@ -167,6 +167,25 @@ TEST(Triangles, FewLinesAreSplit) {
   EXPECT_EQ(four[3], (std::vector<Rect>{{8192, 8192, 8192, 8192}}));
 }
 
+TEST(Triangles, OfTwoDevicesWhoseBlocksAreQuickHasMore) {
+  const auto time_of = [](const std::vector<Rect>& blocks, double beside) {
+    double time = 0;
+    for (const Rect& block : blocks) time += pairs_of({block}) * (block.row == block.col ? 1 : beside);
+    return time;
+  };
+  for (const double beside : {0.7, 0.8, 0.9, 1.2}) {
+    for (const double speed : {1.0, 1.1}) {
+      const std::vector<std::vector<Rect>> dealt = deal_triangle(32768, std::vector<double>{speed, 1.0}, beside);
+      EXPECT_NEAR(time_of(dealt[0], beside) / time_of(dealt[1], beside), speed, 0.03) << beside;
+      EXPECT_EQ(dealt[0].size() + dealt[1].size(), 3U);
+      expect_triangle(1100, deal_triangle(1100, std::vector<double>{speed, 1.0}, beside));
+    }
+  }
+  // Of four the squares' devices would have slivers of the triangles beside them.
+  const std::vector<double> four(4, 1.0);
+  EXPECT_EQ(deal_triangle(16384, four, 0.8), deal_triangle(16384, four));
+}
+
 TEST(Triangles, HalvesMakeUpTheirBlock) {
   for (const std::int64_t n : {1, 2, 3, 100, 1030}) {
     std::vector<Rect> blocks = {{0, 0, n, n}};
