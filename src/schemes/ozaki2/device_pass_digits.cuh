@@ -125,4 +125,14 @@ __device__ void write_digits(const unsigned char* piece, int length, std::int64_
   }
 }
 
+/// Zeros in the padding of a row of sampled digits from element `first` of its line on. By one warp.
+template <int kTerms>
+__device__ void clear_digits(std::int64_t line, std::int64_t first, const certify::DeviceDigits& digits) {
+  const std::int64_t row = line * digits.row_stride;
+  for (std::int64_t at = (first >> digits.log_stride) * kTerms + threadIdx.x % 32; at < digits.row_stride; at += 32) {
+    digits.digits[row + at] = 0;
+    if (digits.swapped != nullptr) digits.swapped[row + at] = 0;
+  }
+}
+
 }  // namespace kizami::ozaki2::kernels

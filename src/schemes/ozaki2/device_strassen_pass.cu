@@ -114,6 +114,9 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
       kernels::write_digits<T>(piece, of_first_half, line, at.first, part, is_live, units, task.digits);
       kernels::write_digits<T>(piece + half * static_cast<int>(sizeof(T)), half, line, at.half_k + at.first, part,
                                is_live, units, task.digits);
+      // Rows are padded beyond what the cluster has of both halves.
+      if (rank == cluster - 1 && part == 0)
+        kernels::clear_digits<kTerms>(line, at.half_k + std::int64_t{cluster} * half, task.digits);
     }
     sums = line_warps.merge(sums, 1);
 
@@ -155,13 +158,13 @@ Status device_strassen_pass(const SinglePassOperand<T>& a, const LinePairs& a_pa
     return PassOperand<T>{x.operand,  x.digits,   x.nonfinite, device::lies_across(x.operand.lines),
                           half_lines, pairs.first};
   };
-  const std::int64_t span = span_of_half(halves, a.digits.span(problem::kTerms<T>));
   constexpr std::int64_t kMostHalf = device::kPanelLength / 2;
   int cluster = 1;
-  while (cluster < certify::kernels::kMaxCluster && cluster * kMostHalf < span) cluster *= 2;
-  const std::int64_t half = base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{kBlockLength});
+  while (cluster < certify::kernels::kMaxCluster && cluster * kMostHalf < halves.k) cluster *= 2;
+  const std::int64_t half = base::round_up(base::ceil_div(halves.k, std::int64_t{cluster}), std::int64_t{kBlockLength});
   if (half > kMostHalf)
-    return {StatusCode::kInternal, "halves of lines of " + std::to_string(span) + " elements do not fit in one pass"};
+    return {StatusCode::kInternal,
+            "halves of lines of " + std::to_string(halves.k) + " elements do not fit in one pass"};
   const auto blocks_of = [&](const LinePairs& pairs) {
     return static_cast<unsigned>(pairs.count / QuadrantPanel<T>::kPairs * cluster);
   };

@@ -11,7 +11,6 @@
 // and T4: the split of both operands is one, and the CRT takes -P1 and -P4.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kizami/host_device.hpp"
@@ -44,12 +43,6 @@ struct StrassenHalves {
 };
 [[nodiscard]] StrassenHalves strassen_halves(const problem::Shape& shape);
 
-/// Elements of a half of k that a split in one pass reads, writes as bytes or samples: a row of sampled digits is padded beyond k, in the second half.
-/// @param digits_span  elements that such a row stands for; 0: there is none
-[[nodiscard]] constexpr std::int64_t span_of_half(const StrassenHalves& halves, std::int64_t digits_span) {
-  return std::max(halves.k, digits_span - halves.k);
-}
-
 /// Lines of both halves that belong together, as what is split or made for itself: [begin[0], end[0]) and [begin[1], end[1])
 /// of an operand, or columns of C; the second may be empty.
 struct QuadrantLines {
@@ -70,7 +63,7 @@ inline constexpr int kMostStrassenPieces = 3;
 
 /// Whether a call may take it, at its lowest rung: FP64 in device memory, k in one chunk, an engine with planes of the same
 /// modulus, and integers whose sums the split and the CRT hold. Of lines that are not split in one pass, for they are too
-/// long, their digits have no room there or C is cut into chunks, statistics come first, and quadrants are those of each chunk.
+/// long, or C is cut into chunks, statistics come first, and quadrants are those of each chunk.
 [[nodiscard]] bool may_take_strassen(const plan::Plan& plan);
 
 /// Whether a plan takes it with all of C in one chunk: operands may then be split one after the other, before anybody knows
