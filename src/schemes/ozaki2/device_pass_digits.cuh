@@ -125,7 +125,7 @@ __device__ void write_digits(const unsigned char* piece, int length, std::int64_
   }
 }
 
-/// Zeros in the padding of a row of sampled digits from element `first` of its line on. By one warp.
+/// Zeros in the padding of a row of sampled digits, which is longer than the line's: from element `first` on. By one warp.
 template <int kTerms>
 __device__ void clear_digits(std::int64_t line, std::int64_t first, const certify::DeviceDigits& digits) {
   const std::int64_t row = line * digits.row_stride;

@@ -6,7 +6,6 @@
 // a quarter as many and four times as long (device::WholeLines).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <type_traits>
 
@@ -144,6 +143,7 @@ __device__ __forceinline__ void pass_over_lines(const Pass<T>& pass) {
     }
   } else if (task.digits.digits != nullptr && is_there) {
     write_digits<T, P>(piece, length, line, first, part, is_live, units, task.digits);
+    if (rank == cluster - 1 && part == 0) clear_digits<kTerms>(line, std::int64_t{cluster} * length, task.digits);
   }
   sums = line_warps.merge(sums, 1);
 
@@ -264,9 +264,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   const certify::kernels::DigitRows b_blocks{blocks.b_digits, blocks.b_scales, blocks.b_nonzero,
                                              certify::second_look_lines(b.operand.lines.num_lines),
                                              certify::kScaleShiftB<kParts>};
-  // Elements of a line that are read, written as bytes or sampled.
-  const std::int64_t sampled = a.digits.span(problem::kTerms<T>);
-  const std::int64_t span = std::max(a.operand.planes.row_stride, sampled);
+  const std::int64_t span = a.operand.planes.row_stride;
   int cluster = 1;
   while (cluster < certify::kernels::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
   bool takes_whole_lines = false;

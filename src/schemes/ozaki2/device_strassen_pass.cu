@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The split in one pass (device_single_pass.cuh) into the sums of quadrants that Strassen's products take. A cluster of
 // blocks takes some lines of both halves, each block pieces of both halves of their length: so a block has what it adds.
-#include <algorithm>
 #include <cstdint>
 
 #include "base/balanced_launch.hpp"
@@ -114,7 +113,6 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
       kernels::write_digits<T>(piece, of_first_half, line, at.first, part, is_live, units, task.digits);
       kernels::write_digits<T>(piece + half * static_cast<int>(sizeof(T)), half, line, at.half_k + at.first, part,
                                is_live, units, task.digits);
-      // Rows are padded beyond what the cluster has of both halves.
       if (rank == cluster - 1 && part == 0)
         kernels::clear_digits<kTerms>(line, at.half_k + std::int64_t{cluster} * half, task.digits);
     }
