@@ -244,7 +244,7 @@ constexpr std::int64_t kLeastTriangle = 128;
 /// triangle has, 0.73 to 0.79 was measured (docs/multi.md).
 [[nodiscard]] double time_beside(const std::vector<std::vector<Rect>>& dealt, const MultiPlan& plan,
                                  const Policy& policy, const std::vector<Budget>& budgets, const PlanOn& plan_on) {
-  constexpr double kOfStrassen = 0.75;
+  constexpr double kOfStrassen = 0.8;
   Rect largest;
   std::size_t owner = 0;
   for (std::size_t i = 0; i < dealt.size(); ++i) {
