@@ -176,10 +176,20 @@ bool has_device_phases(const plan::Plan& plan) {
   return plan.shape.scalar == Scalar::kF64 && product::device_phases_of(ozaki2_of(plan).engine) != nullptr;
 }
 
+namespace {
+
+/// Sums of quadrants are made in one pass by clusters alone, which have both halves of their lines.
+[[nodiscard]] bool halves_fit_one_pass(const plan::Plan& plan) {
+  return strassen_halves(plan.shape).k <= device::longest_cluster_pass(plan.schedule.facts) / 2;
+}
+
+}  // namespace
+
 bool splits_in_one_pass(const plan::Plan& plan) {
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
   if (ladder.num_rungs == 0 || plan::is_empty(plan.shape) || !prepares_in_one_pass(plan)) return false;
   if (has_device_phases(plan)) return false;
+  if (ozaki2_of(plan).takes_strassen && !halves_fit_one_pass(plan)) return false;
   const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const plan::Chunk& certificate = ozaki2_of(plan).certificate;
   const auto is_whole = [&](const plan::Chunk& part) { return part.mc >= plan.shape.m && part.nc >= plan.shape.n; };
