@@ -379,10 +379,37 @@ def as_array(x: Any, name: str) -> tuple[Any, ArrayLibrary]:
     if x is None:
         raise DTypeError(f"{name} is None, must be an array")
     if type(x).__module__.startswith(("scipy.sparse", "cupyx.scipy.sparse", "sparse.")):
-        raise DTypeError(f"{name} is a sparse matrix ({type(x).__module__}.{type(x).__name__}), must be dense: use {name}.toarray()")
+        raise DTypeError(f"{name} is a sparse matrix ({type(x).__module__}.{type(x).__name__}), must be dense: use {method_of(name, 'toarray()')}")
     if isinstance(x, np.ma.MaskedArray):
-        raise DTypeError(f"{name} is a masked array, whose mask a product would lose: use {name}.filled(value)")
-    return np.asarray(x), NumPy()
+        raise DTypeError(f"{name} is a masked array, whose mask a product would lose: use {method_of(name, 'filled(value)')}")
+    try:
+        return np.asarray(x), NumPy()
+    except ValueError as error:
+        raise InvalidArgumentError(f"{name} is no array of numbers: {error}") from error
+
+
+def method_of(name: str, call: str) -> str:
+    """A call of a method of an operand, as the caller may write it.
+
+    >>> method_of("a", "toarray()"), method_of("operand 0", "toarray()")
+    ('a.toarray()', 'toarray()')
+    """
+    return f"{name}.{call}" if name.isidentifier() else call
+
+
+def require_known_dtype(array: Any, library: ArrayLibrary, x: Any, name: str) -> str:
+    """The name of the type of `array`, made of `x`, one of DTYPES."""
+    dtype = library.dtype_name(array, name)
+    if dtype in DTYPES:
+        return dtype
+    is_number = isinstance(library, NumPy) and (np.issubdtype(array.dtype, np.number) or array.dtype == bool)
+    if not is_number:
+        is_number = dtype.startswith(("int", "uint", "bool", "float16", "bfloat16"))
+    advice = ""
+    if is_number and hasattr(array, "astype"):
+        near = "complex128" if "c" in dtype else "float64"
+        advice = "; use " + (method_of(name, f"astype('{near}')") if hasattr(x, "astype") else f"numpy.asarray({name}, '{near}')")
+    raise DTypeError(f"{name} is of type {dtype}, must be one of {', '.join(DTYPES)}{advice}")
 
 
 def dtype_text(dtype: Any) -> str:

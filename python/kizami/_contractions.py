@@ -106,12 +106,10 @@ class Contraction:
         self.library: ArrayLibrary = operands[0][1]
         self.device: Device = self.library.device(operands[0][0], names[0])
         dtypes = []
-        for (x, library), name in zip(operands, names):
+        for (x, library), given, name in zip(operands, arrays, names):
             if not library.is_same(self.library):
                 raise DTypeError(f"{name} is an array of {library.name}, must be of {self.library.name} like {names[0]}")
-            dtypes.append(library.dtype_name(x, name))
-            if dtypes[-1] not in _arrays.DTYPES:
-                raise DTypeError(f"{name} is of type {dtypes[-1]}, must be one of {', '.join(_arrays.DTYPES)}")
+            dtypes.append(_arrays.require_known_dtype(x, library, given, name))
             device = library.device(x, name)
             if device != self.device:
                 raise InvalidArgumentError(f"{name} is on device {device}, must be on {self.device} like {names[0]}")

@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from kizami import _arrays
 from kizami._contractions import Contraction, Label, Labels, Path
 from kizami._errors import DTypeError, InvalidArgumentError
 from kizami._outcome import Outcome
@@ -64,7 +65,7 @@ def _expanded(terms: Sequence[list[Any]], output: list[Any] | None, operands: Se
     expanded: list[Labels] = []
     longest = 0
     for number, (term, operand) in enumerate(zip(terms, operands)):
-        ndim = len(np.shape(operand) if not hasattr(operand, "shape") else operand.shape)
+        ndim = len(_arrays.shape_of(_arrays.as_array(operand, f"operand {number}")[0], f"operand {number}"))
         hidden = ndim - len([x for x in term if x is not Ellipsis])
         if term.count(Ellipsis) > 1:
             raise InvalidArgumentError(f"subscripts of operand {number} have {term.count(Ellipsis)} ellipses, must have at most one")

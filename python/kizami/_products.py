@@ -87,11 +87,7 @@ def _operand(x: Any, name: str, op: str) -> _Operand:
         original = _operand(x.original, name, x.trans)
         return dataclasses.replace(original, shape=x.shape, prepared=x)
     array, library = _arrays.as_array(x, name)
-    dtype = library.dtype_name(array, name)
-    if dtype not in _arrays.DTYPES:
-        is_number = dtype.startswith(("int", "uint", "bool", "float16", "bfloat16"))
-        advice = f"; use {name}.astype('float64')" if is_number and hasattr(array, "astype") else ""
-        raise DTypeError(f"{name} is of type {dtype}, must be one of {', '.join(_arrays.DTYPES)}{advice}")
+    dtype = _arrays.require_known_dtype(array, library, x, name)
     shape = _arrays.shape_of(array, name)
     if not shape:
         raise InvalidArgumentError(f"{name} has shape (), must have at least one axis")
@@ -222,8 +218,9 @@ def multiply(alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: str, trans_
             products = _core.run_on_device(**call, device=number, stream=library.stream(number), wants_outcomes=want_outcome,
                                            waits=library.waits)
     if _logger.isEnabledFor(logging.DEBUG):
-        _logger.debug("%s x (%d x %d) by (%d x %d) of %s on %s: %s", geometry.num_products, geometry.m, geometry.k, geometry.k,
-                      geometry.n, leader.dtype, leader.device, plan.explain().partition("\n")[0])
+        _logger.debug("%s x (%d x %d) by (%d x %d) of %s on %s: scheme %s by %s, bound %.3g (%s)", geometry.num_products, geometry.m,
+                      geometry.k, geometry.k, geometry.n, leader.dtype, leader.device, plan.scheme, plan.engine or "its library",
+                      plan.bound, plan.gauge)
     result = target.finished()
     return result, outcome_of(products, bool(geometry.batch)) if want_outcome else None
 

@@ -80,7 +80,8 @@ def test_calls_are_logged(caplog):
     with caplog.at_level("DEBUG", logger="kizami"):
         kizami.matmul(a, a.T)
     record, = [r for r in caplog.records if r.name == "kizami"]
-    assert "1 x (3 x 4) by (4 x 3) of float64 on cpu" in record.getMessage()
+    plan = kizami.plan(3, 3, 4)
+    assert record.getMessage() == f"1 x (3 x 4) by (4 x 3) of float64 on cpu: scheme {plan.scheme} by {plan.engine}, bound {plan.bound:.3g} (entry)"
     caplog.clear()
     kizami.matmul(a, a.T)
     assert not caplog.records
@@ -92,6 +93,22 @@ def test_what_is_no_array_is_named():
         kizami.matmul(a, None)
     with pytest.raises(kizami.DTypeError, match=r"a is of type int64, must be one of .*; use a.astype\('float64'\)"):
         kizami.matmul(np.ones((2, 2), np.int64), a)
+    with pytest.raises(kizami.DTypeError, match=r"b is of type int64, .*; use numpy.asarray\(b, 'float64'\)"):
+        kizami.matmul(a, [[1, 2], [3, 4]])
+    with pytest.raises(kizami.DTypeError, match=r"a is of type >f8, .*; use a.astype\('float64'\)"):
+        kizami.matmul(a.astype(">f8"), a)
+    with pytest.raises(kizami.DTypeError, match=r"a is of type >c16, .*; use a.astype\('complex128'\)"):
+        kizami.matmul(a.astype(">c16"), a)
+    with pytest.raises(kizami.DTypeError, match=r"a is of type object, must be one of [^;]*$"):
+        kizami.matmul(a.astype(object), a)
+    with pytest.raises(kizami.InvalidArgumentError, match="a is no array of numbers: setting an array element"):
+        kizami.matmul([[1.0, 2.0], [3.0]], a)
+    with pytest.raises(kizami.DTypeError, match="operand 1 is None, must be an array"):
+        kizami.einsum("ij,jk->ik", a, None)
+    with pytest.raises(kizami.DTypeError, match=r"operand 0 is of type int64, .*; use astype\('float64'\)"):
+        kizami.einsum("ij,jk->ik", np.ones((2, 2), np.int64), a)
     sparse = type("csr_matrix", (), {"__module__": "scipy.sparse._csr", "shape": (2, 2)})()
     with pytest.raises(kizami.DTypeError, match=r"b is a sparse matrix \(scipy.sparse._csr.csr_matrix\), must be dense: use b.toarray\(\)"):
         kizami.matmul(a, sparse)
+    with pytest.raises(kizami.DTypeError, match=r"operand 0 is a sparse matrix .*, must be dense: use toarray\(\)"):
+        kizami.einsum("ij,jk->ik", sparse, a)
