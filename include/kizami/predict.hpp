@@ -52,8 +52,9 @@ enum class Fact {
   kProductPowerW,        ///< while products run without end
   kLongProductClockGhz,  ///< of products of some milliseconds
   kMmaShare,             ///< what engine mma reached of the rate that its model predicts
+  kInt8WideTops,         ///< a library's products of more than 8192 lines of either operand
 };
-inline constexpr std::size_t kNumFacts = 19;
+inline constexpr std::size_t kNumFacts = 20;
 
 /// One number and where it is from.
 struct Quantity {
@@ -62,7 +63,7 @@ struct Quantity {
   std::string source;                              ///< keys of Device::sources, joined by '+'
   std::optional<std::pair<double, double>> range;  ///< in which it lies, where sources disagree
   std::string note;
-  /// n of a square product and the rate there, n ascending; empty: one rate for all
+  /// n of a square product, of int8_wide_tops gigabytes of both operands, and the rate there, ascending; empty: one rate for all
   std::vector<std::pair<double, double>> by_size;
 };
 
@@ -150,6 +151,7 @@ struct Request {
   /// (SliceSplit::kBytes); else truncated ones, as the documents have them.
   bool has_byte_digits = false;
   bool may_take_quadrants = true;  ///< ozaki2: seven products of quadrants for eight (Strassen), where that is quicker
+  std::int64_t block_lines = 0;    ///< slices concatenated by a library: of the longer side of C in one call; 0: all
   /// One triangle of C <- A A^T, n n k operations: m = n, way kOzaki2 in INT8 by program kKizami.
   bool is_triangle = false;
 };
@@ -267,7 +269,8 @@ struct Names<model::Fact> {
                                               "sustained_share",
                                               "product_power_w",
                                               "long_product_clock_ghz",
-                                              "mma_share"};
+                                              "mma_share",
+                                              "int8_wide_tops"};
 };
 static_assert(std::size(Names<model::Fact>::kAll) == model::kNumFacts);
 template <>

@@ -222,15 +222,25 @@ void add_published(const Published& x, std::vector<ModelRow>& out) {
 }
 
 /// What a row proves of constants: D and Z, squares of n = 1024, 4096 and 8192, were fitted to; of ec, whose kernels were
-/// measured alone, nothing was, nor of cuBLASLt at 2048, whose tile there was measured by single products.
-[[nodiscard]] RowKind kind_of(const ModelRow& row) {
+/// measured alone, nothing was, nor of cuBLASLt at 2048, whose tile there was measured by single products, nor of its calls of
+/// more than 8192 lines of either operand, where the card's description has single products of so many.
+/// @param is_wide  its calls of a library have more than 8192 lines of either operand
+[[nodiscard]] RowKind kind_of(const ModelRow& row, bool is_wide) {
   if (row.way.starts_with("ec")) return RowKind::kCalibrated;
   const bool is_square = row.m == row.n && row.n == row.k;
   const bool is_of_library = row.way.ends_with("/cublaslt") || row.way.starts_with("ozaki2, portable");
   if (is_of_library && is_square && row.n == 2048) return RowKind::kCalibrated;
+  if (is_of_library && is_wide && model::find_device(row.card)->find_measured(model::Fact::kInt8WideTops) != nullptr)
+    return RowKind::kCalibrated;
   const bool is_fitted =
       (row.type == "d" || row.type == "z") && is_square && (row.n == 1024 || row.n == 4096 || row.n == 8192);
   return is_fitted ? RowKind::kFit : RowKind::kJudged;
+}
+
+/// Whether no block of C has fewer lines of either operand.
+[[nodiscard]] bool is_wide(const Request& request) {
+  constexpr std::int64_t kManyLines = 8192;
+  return request.way != Way::kEfL && request.block_lines == 0 && std::min(request.m, request.n) > kManyLines;
 }
 
 constexpr std::string_view kUpdate = " update";
@@ -284,6 +294,7 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     // Which form a call took that named none.
     if (known && json.value("complex_form", std::string()) == "enlarged" && is_complex(scalar_of(type)))
       known->complex_form = model::ComplexForm::kEnlarged;
+    if (known && who.ends_with("/cublaslt")) known->block_lines = json.value("block_lines", std::int64_t{0});
     const bool is_plain = !has_phases || (json.at("look") == "sample" && json.at("repaired") == 0);
     if (!known || !is_plain || !has_few_exponents(spec)) {
       ++left_out_;
@@ -339,7 +350,7 @@ std::vector<ModelRow> OwnRows::rows() const {
   std::vector<ModelRow> out;
   for (const Measured& measured : all_) {
     ModelRow row = measured.row;
-    row.kind = kind_of(row);
+    row.kind = kind_of(row, is_wide(measured.request));
     row.predicted_ms = ms_of_phase(predicted(row.card, measured.request), row.phase);
     out.push_back(row);
   }

@@ -57,6 +57,9 @@ void add_launches(PhaseTime& time, double seconds) {
   time.held[kLaunch] += seconds;
 }
 
+/// What a kernel waits for beside its work, until its first blocks are done.
+void add_waits(PhaseTime& time, double waits, const Rates& rates) { add_launches(time, waits * rates.latency_seconds); }
+
 /// One after the other.
 [[nodiscard]] PhaseTime repeated(PhaseTime time, double count) {
   time.seconds *= count;
@@ -133,7 +136,8 @@ struct Counts {
   const ResidueModel& model = s.program.residues;
   const bool has_parts = is_complex(s.request.scalar);
   const double of_fp32 = has_parts ? model.split_cycles_fp32_complex : model.split_cycles_fp32;
-  const bool is_fp32 = real_of(s.request.scalar) == Scalar::kF32 && of_fp32 > 0;
+  const bool is_one_word = has_parts && counts_of(s).moduli <= model.one_word_moduli;
+  const bool is_fp32 = real_of(s.request.scalar) == Scalar::kF32 && of_fp32 > 0 && !is_one_word;
   const double cycles = is_fp32 ? of_fp32 : has_parts ? model.split_cycles_complex : model.split_cycles;
   return cycles / cluster_share(model.clusters, static_cast<double>(s.request.k));
 }
@@ -163,16 +167,18 @@ constexpr double kSumBytes = 4;  // INT32
   if (model.compare_cycles > 0) {  // a library stores the sums, and a kernel reads them
     const double sums = (is_triangle ? 0.5 : 1) * count * e.m * e.n;
     PhaseTime time = s.products_time("certificate", p, kSumBytes * sums, false);
-    Work compare{.phase = "certificate", .launches = 1 + model.extra_launches, .bytes = kSumBytes * sums};
+    Work compare{.phase = "certificate", .launches = 1, .bytes = kSumBytes * sums};
     compare.sm_cycles = sums * model.compare_cycles;
     time.add(time_of(compare, s.rates));
     return time;
   }
-  Work work{.phase = "certificate", .part = Part::kComputation, .launches = 1 + model.extra_launches, .format = format};
+  Work work{.phase = "certificate", .part = Part::kComputation, .launches = 1, .format = format};
   work.operations = p.operations();
   work.bytes = p.num_products * (is_triangle ? e.n : e.m + e.n) * sampled;
-  work.reached = model.certificate_share * share_reached(s.program.products, p, s.rates, s.is_sustained);
-  return time_of(work, s.rates);
+  work.reached = share_reached(model.sampled, p, s.rates, s.is_sustained);
+  PhaseTime time = time_of(work, s.rates);
+  add_waits(time, model.waits_of_certificate, s.rates);
+  return time;
 }
 
 [[nodiscard]] Phases residue_phases(const Setting& s, bool takes_quadrants) {
@@ -200,10 +206,11 @@ constexpr double kSumBytes = 4;  // INT32
   PhaseTime split_time = time_of(split, s.rates);
   if (model.longest_pass > 0 && e.k > model.longest_pass)  // statistics of the lines of either operand, in two passes
     split_time.add(time_of({.phase = "split", .launches = 2, .bytes = 2 * bytes * lines}, s.rates));
+  add_waits(split_time, model.waits_of_split * piece_of_line(e.k) / kMostOfLine, s.rates);
   if (takes_quadrants) add_launches(split_time, model.quadrant_seconds);
   out.times.push_back(split_time);
 
-  if (model.certificate_share > 0) out.times.push_back(certificate_time(s));
+  if (model.has_certificate) out.times.push_back(certificate_time(s));
   if (s.request.is_accurate) {
     const Products p{.format = format, .m = e.m, .n = e.n, .k = e.k};
     PhaseTime scaling = s.products_time("scaling product", p, kSumBytes * pairs, false);
@@ -241,7 +248,11 @@ constexpr double kSumBytes = 4;  // INT32
   crt.sm_cycles = pairs * planes * (takes_quadrants ? model.quadrant_crt_cycles : crt_cycles_of(s));
   crt.fp64_instructions = pairs * parts * c.moduli * (is_weak ? model.crt_fp64_weak : model.crt_fp64);
   crt.int32_instructions = is_weak ? pairs * parts * c.moduli * model.crt_int32_weak : 0;
-  out.times.push_back(time_of(crt, s.rates));
+  PhaseTime crt_time = time_of(crt, s.rates);
+  add_waits(crt_time, (has_parts ? model.waits_of_crt_complex : model.waits_of_crt) * planes, s.rates);
+  out.times.push_back(crt_time);
+  if (model.rest_launches > 0)
+    out.times.push_back(time_of({.phase = "rest", .launches = model.rest_launches}, s.rates));
 
   out.operations = takes_quadrants ? p.operations() : 2 * pairs * e.k * c.products;
   out.products = static_cast<int>(takes_quadrants ? p.num_products : c.products);
@@ -343,12 +354,12 @@ struct SliceCounts {
   return out;
 }
 
-/// Sums of as many planes of each of `count` real products: of all in one pass where their products are one launch and sums
-/// are fused.
+/// Sums of as many planes of each of `count` real products: of all in one pass, parts of complex numbers too, where sums are
+/// fused.
 [[nodiscard]] PhaseTime slice_sums(const Setting& s, double pairs, double sums, double row_blocks, double count) {
   const SliceModel& model = s.program.slices;
   const bool are_fused = model.has_fused_sums && s.request.way != Way::kOzimmu;
-  const double at_once = model.is_one_launch && are_fused ? count : 1;
+  const double at_once = are_fused ? count : 1;
   const double launches = (are_fused ? 1 : sums) * row_blocks + (model.scaling_bytes > 0 ? 1 : 0);
   // Behind a kernel of our own, but behind a library's only its launches of one sum after another.
   const bool are_hidden = model.hidden_launch > 0 && (!are_fused || model.is_one_launch);
@@ -360,7 +371,7 @@ struct SliceCounts {
   PhaseTime time = time_of(work, s.rates);
   if (are_hidden) add_launches(time, std::max(model.hidden_launch * launches - time.seconds, 0.0));
   // A thread has all sums of an element, and loads one when it has added the one before.
-  if (are_fused) add_launches(time, model.waits_of_sum * s.rates.latency_seconds * sums * at_once);
+  if (are_fused) add_waits(time, model.waits_of_sum * sums * at_once, s.rates);
   return repeated(time, count / at_once);
 }
 
@@ -369,7 +380,10 @@ struct SliceCounts {
   const SliceModel& model = s.program.slices;
   const SliceCounts c = slice_counts(s, e);
   double row_blocks = 1;
-  const Extents block = s.request.way == Way::kEfL ? block_of(e, model.block_lines, row_blocks) : e;
+  const auto lines = static_cast<double>(s.request.block_lines);
+  const Extents block = s.request.way == Way::kEfL ? block_of(e, model.block_lines, row_blocks)
+                        : lines > 0                ? block_of(e, lines, row_blocks)
+                                                   : e;
   const double pairs = e.m * e.n;
   const int num_products = c.slices * (c.slices + 1) / 2;
   const auto sums = static_cast<double>(c.windows.size()) * c.k_blocks;
@@ -466,7 +480,7 @@ struct SliceCounts {
     const Sliced fused = fused_slices(s, of_product);
     if (fused.products.seconds < all.products.seconds + all.sums.seconds) all = fused;
   }
-  if (combined_bytes > 0 && !s.program.slices.is_one_launch)
+  if (combined_bytes > 0 && !s.program.slices.has_fused_sums)
     all.sums.add(time_of({.phase = "sums", .launches = 1, .bytes = combined_bytes * e.m * e.n}, s.rates));
   out.times.push_back(all.products);
   if (all.sums.seconds > 0) out.times.push_back(all.sums);

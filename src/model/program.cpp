@@ -27,12 +27,22 @@ constexpr ProductModel kTiles{.forms = kOwnForms,
                               .slope = 0.059,
                               .least = 0.78};
 
+/// Sampled products of engine hopper, whose tiles are compared and not stored: the smaller form by 9.0 and 10.8 us for D and Z at 1024, one round of
+/// tiles and two; the larger by D and Z at 4096 and 8192, 36.5, 229 to 253, 73 and 463 us (certificate.jsonl).
+constexpr TileForm kSampledForms[] = {{256, 128, 0.70, 4600}, {128, 128, 0.92, 2270}};
+constexpr ProductModel kSampledTiles{.forms = kSampledForms,
+                                     .few_bytes = kTiles.few_bytes,
+                                     .triangle_share = kTiles.triangle_share,
+                                     .cool_seconds = kTiles.cool_seconds,
+                                     .slope = kTiles.slope,
+                                     .least = kTiles.least};
+
 /// INT8 products of cuBLASLt. By ncu (lab/results/h200/library_tiles.jsonl) its tiles are 128 x 128 from n = 4096 on and where k is long, 128 x 64 at
 /// n = 2048, and 64 x 64 below, but for 64 x 128 by parts of k at 1024 where k is 7168. The first are fitted to slices of D by engine cublaslt
 /// (slice_sums.jsonl): 351 us for each of the seven calls at n = 4096, k = 16384 on average, 3.2 ms at 8192; the last, for both that are taken there, to
-/// those of D and Z at 1024. No size that may be fitted has the second: it is of single products at 2048, 24, 36 and 60 us for k = 2048, 4096 and 8192,
-/// so that the study counts calls at 2048 as calibrated.
-constexpr TileForm kLibraryForms[] = {{128, 128, 0.905, 0}, {64, 128, 0.75, 3600}, {64, 64, 0.50, 0}};
+/// those of D and Z at 1024 in nine ways. No size that may be fitted has the second: it is of single products at 2048, 24, 36 and 60 us for k = 2048,
+/// 4096 and 8192, so that the study counts calls at 2048 as calibrated.
+constexpr TileForm kLibraryForms[] = {{128, 128, 0.905, 0}, {64, 128, 0.75, 3600}, {64, 64, 0.47, 0}};
 constexpr ProductModel kLibraryTiles{.forms = kLibraryForms,
                                      .least_rounds = 2,
                                      .long_k = 8192,
@@ -79,31 +89,41 @@ constexpr double kMeasuredSize = 8192;  // n of what Rates::measured_products ar
 constexpr ClusterShares kBalancedClusters = {1, 1, 384.0 / 396, 360.0 / 396, 352.0 / 396};
 constexpr ClusterShares kClusters = {1, 1, 368.0 / 396, 360.0 / 396, 336.0 / 396};
 
-/// D at 4096 and 8192: split 235 us, as it is since acdd1029, and 1130, before; CRT 137 and 580 us; Z: 685 and 3080, 405 and
-/// 1750 us. Sampled products 42 us, 250 us, 120 us, 880 us. Of quadrants, at 8192: split 1520 us (split_forms.jsonl), CRT
-/// 885 us (docs/perf/strassen.md). FP32 elements are other kernels, fitted on another card, an H100, at 4096
-/// (lab/results/h100/certificate.jsonl): S split 202 us, CRT 92 us; C split 424 us.
+/// D at 4096 and 8192 (certificate.jsonl): split 233 us, as it is since acdd1029, and 1160, before; CRT 143 and 598 us; Z, since
+/// a12789eb: 649 and 2854, 333 and 1342 us. At 1024, where a split is one wave of blocks and a thread of the CRT makes 4
+/// elements four times, D takes 24.9 and 17.4 us, Z 49.5 and 40.6: what is left there beside launch and work are waits, of a split
+/// for what a block does with its piece of a line, of a CRT for its planes, which are other kernels for complex numbers.
+/// Of quadrants, at 8192: split 1520 us (split_forms.jsonl), CRT 885 us (docs/perf/strassen.md). FP32 elements are other
+/// kernels, fitted on another card, an H100, at 4096 (lab/results/h100/certificate.jsonl): S split 202 us, CRT 92 us; C split
+/// 424 us, in integers of two words; those of one word lie where the numbers were, as those of complex FP64 do
+/// (docs/perf/h200_call.md). Three kernels that find nothing to do take 4.2 us behind one another (there).
 constexpr ResidueModel kOwnResidues{
     .reduces_in_product = true,
-    .split_cycles = 0.1335,
-    .split_cycles_complex = 0.1765,
-    .split_cycles_fp32 = 0.2134,
-    .split_cycles_fp32_complex = 0.227,
+    .split_cycles = 0.134,
+    .split_cycles_complex = 0.1645,
+    .split_cycles_fp32 = 0.207,
+    .split_cycles_fp32_complex = 0.224,
+    .one_word_moduli = 8,
     .clusters = kBalancedClusters,
     .longest_pass = 16384,
     .split_fp64 = 5,
     .split_fp64_weak = 5,
     .reduce_cycles = 0.30,
-    .crt_cycles = 0.157,
-    .crt_cycles_complex = 0.217,
-    .crt_cycles_fp32 = 0.195,
+    .crt_cycles = 0.159,
+    .crt_cycles_complex = 0.168,
+    .crt_cycles_fp32 = 0.188,
     .crt_fp64 = 66.0 / 14,
     .crt_fp64_weak = 0,
     .crt_int32_weak = 17.1,  // 240 for 14 planes, by the code of reconstruct_by_limbs_kernel
     .complex_products = 0,
-    .certificate_share = 0.72,
+    .has_certificate = true,
+    .sampled = kSampledTiles,
     .split_launches = 1,
-    .extra_launches = 2,
+    .rest_launches = 1,
+    .waits_of_split = 23.5,
+    .waits_of_crt = 1.3,
+    .waits_of_crt_complex = 2.17,
+    .waits_of_certificate = 12.8,
     .quadrant_split_cycles = 0.1208,
     .quadrant_crt_cycles = 0.1405,
     .quadrant_seconds = 27e-6,
@@ -133,9 +153,9 @@ constexpr ResidueModel kGemmul8Residues{.reduces_in_product = false,
                                         .crt_fp64_weak = 55.0 / 14,
                                         .crt_int32_weak = 0,
                                         .complex_products = 3,
-                                        .certificate_share = 0,
+                                        .has_certificate = false,
                                         .split_launches = 2,
-                                        .extra_launches = 0};
+                                        .rest_launches = 0};
 
 /// D at 8192 (lab/results/h200/slice_sums.jsonl): split of 7, 4 and 3 slices of bytes 623, 605 and 593 us, of 7 truncated ones
 /// 1.01 to 1.27 ms; sums of 7, 4 and 3 accumulators 782, 480 and 502 us in one pass, of 28 products 17.0 ms with C in memory.
@@ -217,9 +237,10 @@ constexpr Program kPortableElsewhere = portable_elsewhere();
   const double elements = p.m * p.n * p.num_results;
   const double parts_bytes = k_parts > 1 ? k_parts * p.element_bytes * elements : 0;  // added where they meet
   const bool launches_again = k_parts > 1 && p.format == Format::kFp32 && model.fp32_parts_launch;
-  const double stored = std::max(model.result_bytes, p.stored_bytes) * elements * (p.is_added ? 2 : 1);
+  const double held = std::max(model.result_bytes, p.stored_bytes) * elements;
+  const double stored = held * (p.is_added ? 2 : 1);
   return busy / rates.clock_hz + (launches_again ? rates.launch_seconds : 0.0) + parts_bytes / rates.l2 +
-         stored / (stored > rates.l2_bytes ? rates.memory : rates.l2);
+         stored / (held > rates.l2_bytes ? rates.memory : rates.l2);
 }
 
 /// The form of the program's rule, or the one that ends first, k cut where that helps.
@@ -251,8 +272,27 @@ constexpr Program kPortableElsewhere = portable_elsewhere();
 }
 
 [[nodiscard]] double share_of_tiles(const ProductModel& model, const Products& p, const Rates& rates,
+                                    bool is_sustained);
+
+/// How many times as long as by its tiles a library's product of many lines of either operand takes, by those that were
+/// measured on the card by themselves: by the bytes of both operands, from the fewest of these on.
+[[nodiscard]] double excess_of_wide(const ProductModel& model, const Products& p, const Rates& rates) {
+  constexpr double kManyLines = 8192;
+  constexpr double kMeasuredCalls = 4;  // behind one another
+  const auto& measured = rates.int8_wide_by_bytes;
+  const double bytes = (p.m + p.n) * p.k;
+  if (!model.is_library || p.format != Format::kInt8 || measured.empty()) return 1;
+  if (std::min(p.m, p.n) <= kManyLines || bytes < measured.front().first) return 1;
+  Rates by_tiles = rates;
+  by_tiles.int8_wide_by_bytes.clear();
+  const Products alone{.format = p.format, .m = p.m, .n = p.n, .k = p.k, .num_calls = kMeasuredCalls};
+  const double rate = rates.of(p.format) * share_of_tiles(model, alone, by_tiles, false);
+  return std::max(rate / by_size(measured, bytes), 1.0);
+}
+
+[[nodiscard]] double share_of_tiles(const ProductModel& model, const Products& p, const Rates& rates,
                                     bool is_sustained) {
-  double seconds = seconds_in_tiles(model, p, rates);
+  double seconds = seconds_in_tiles(model, p, rates) * excess_of_wide(model, p, rates);
   if (const double measured = rates.measured_products[static_cast<std::size_t>(p.format)];
       measured > 0 && model.is_library) {  // a library's rate on this card
     constexpr double n = kMeasuredSize;
@@ -263,7 +303,8 @@ constexpr Program kPortableElsewhere = portable_elsewhere();
   const bool is_cool = p.format == Format::kFp64 && has_weak_fp64(rates);
   const double slope = p.format == Format::kFp32 ? model.fp32_slope : model.slope;
   const double hot = is_cool ? 1 : 1 - slope * std::log(std::max(seconds * p.num_calls / model.cool_seconds, 1.0));
-  const double clock = is_sustained && !is_cool ? model.least : std::max(hot, model.least);
+  const double least = model.is_library && rates.sustained_share > 0 ? rates.sustained_share : model.least;
+  const double clock = is_sustained && !is_cool ? least : std::max(hot, least);
   return p.operations() / rates.of(p.format) / seconds * clock;
 }
 
@@ -276,12 +317,17 @@ const Program& program_of(ProgramName name, int compute_capability) {
 }
 const ProductModel& native_products() { return kNative; }
 
-double cluster_share(const ClusterShares& shares, double k) {
-  constexpr double kElementsOfBlock = 1024;
+namespace {
+/// 0 to 4: of clusters of 1, 2, 4, 8 and 16 blocks the one that lines of k elements take.
+[[nodiscard]] std::size_t cluster_size(double k) {
   std::size_t size = 0;
-  for (double held = kElementsOfBlock; held < k && size + 1 < shares.size(); held *= 2) ++size;
-  return shares[size];
+  for (double held = kMostOfLine; held < k && size + 1 < ClusterShares{}.size(); held *= 2) ++size;
+  return size;
 }
+}  // namespace
+
+double cluster_share(const ClusterShares& shares, double k) { return shares[cluster_size(k)]; }
+double piece_of_line(double k) { return std::min(k / static_cast<double>(1 << cluster_size(k)), kMostOfLine); }
 
 double by_size(std::span<const std::pair<double, double>> points, double n) {
   if (n <= points.front().first) return points.front().second * n / points.front().first;

@@ -32,7 +32,7 @@ struct ProductModel {
   /// Not 0: the largest form of which a multiprocessor has so many tiles of one product, or one where k is longer than `long_k`, or else the last one.
   double least_rounds = 0;
   double long_k = 0;
-  bool is_library = false;    ///< rates that were measured of it on a card stand for its shares there
+  bool is_library = false;    ///< rates that were measured of it on a card stand for its shares there, and for `least`
   double result_bytes = 0;    ///< of an element of a result, stored when its tile is done
   double triangle_share = 1;  ///< of the share, of the kernel that walks one triangle in squares of tiles
   // Outside of tensor cores.
@@ -47,12 +47,15 @@ struct ProductModel {
   std::span<const std::pair<double, double>> share_by_size = {};
 };
 
-/// Lines that are split whole lie in clusters of blocks: of 1, 2, 4, 8 or 16, with 1024 elements each. What clusters of each
+inline constexpr double kMostOfLine = 1024;  ///< elements of a line that a block of a split has at most
+/// Lines that are split whole lie in clusters of blocks: of 1, 2, 4, 8 or 16, with as many elements each. What clusters of each
 /// size fill of the places that a device has for blocks.
 using ClusterShares = std::array<double, 5>;
 inline constexpr ClusterShares kNoClusters = {1, 1, 1, 1, 1};
 /// That of the clusters that lines of k elements take.
 [[nodiscard]] double cluster_share(const ClusterShares& shares, double k);
+/// Elements that a block of it has of a line, at most kMostOfLine.
+[[nodiscard]] double piece_of_line(double k);
 
 /// Scheme ozaki2. @units cycles of a multiprocessor and instructions, of an element and a plane of it
 struct ResidueModel {
@@ -61,6 +64,8 @@ struct ResidueModel {
   double split_cycles_complex = 0;
   double split_cycles_fp32 = 0;  ///< of FP32 elements, which are other kernels; 0: as of FP64
   double split_cycles_fp32_complex = 0;
+  /// At most so many moduli of complex FP32 numbers: integers of one word, which are split as those of complex FP64.
+  int one_word_moduli = 0;
   ClusterShares clusters = kNoClusters;
   double longest_pass = 0;     ///< k, beyond which operands are read twice before, for statistics; 0: no such pass
   double split_fp64 = 0;       ///< instructions
@@ -71,13 +76,19 @@ struct ResidueModel {
   double crt_cycles_fp32 = 0;  ///< of real types; 0: as of FP64
   double crt_fp64 = 0;
   double crt_fp64_weak = 0;
-  double crt_int32_weak = 0;     ///< instructions, by limbs
-  int complex_products = 0;      ///< real ones, of a modulus; 0: as num::num_planes() has it
-  double certificate_share = 0;  ///< of the rate of products; 0: it has none
+  double crt_int32_weak = 0;  ///< instructions, by limbs
+  int complex_products = 0;   ///< real ones, of a modulus; 0: as num::num_planes() has it
+  bool has_certificate = false;
+  ProductModel sampled = {};  ///< its products, whose tiles are compared and not stored
   /// Not 0: sampled products are a library's, whose INT32 sums a kernel compares, in so many cycles of one.
   double compare_cycles = 0;
   double split_launches = 0;
-  double extra_launches = 0;  ///< of small kernels around a call
+  double rest_launches = 0;  ///< of kernels that begin a call or find nothing to do
+  // Waits as long as one for memory, one behind another, until a kernel's first blocks are done: what a small call takes beside its work.
+  double waits_of_split = 0;  ///< of a block that has kMostOfLine elements of a line, of shorter ones as much less
+  double waits_of_crt = 0;    ///< of a plane
+  double waits_of_crt_complex = 0;
+  double waits_of_certificate = 0;
   // Strassen's products of quadrants, for FP64 and k in one block; 0: there are none.
   double quadrant_split_cycles = 0;
   double quadrant_crt_cycles = 0;

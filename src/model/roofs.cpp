@@ -55,6 +55,15 @@ Rates rates_of(const Device& device, Basis basis, double copy_share, double laun
     if (kRateOf[f] != Fact::kInt8Tops) continue;
     for (const auto& [n, rate] : measured->by_size) rates.int8_by_size.emplace_back(n, rate * kTera);
   }
+  if (const Quantity* const left = device.find_measured(Fact::kSustainedShare);
+      left != nullptr && basis == Basis::kCalibrated)
+    rates.sustained_share = left->value;
+  if (const Quantity* const wide = device.find_measured(Fact::kInt8WideTops);
+      wide != nullptr && basis == Basis::kCalibrated) {
+    constexpr double kGiga = 1e9;
+    for (const auto& [gigabytes, rate] : wide->by_size)
+      rates.int8_wide_by_bytes.emplace_back(gigabytes * kGiga, rate * kTera);
+  }
   double& fp64_products = rates.products[static_cast<std::size_t>(Format::kFp64)];
   fp64_products = std::max(fp64_products, fp64);  // without tensor cores for it
   return rates;
@@ -85,11 +94,12 @@ PhaseTime time_of(const Work& work, const Rates& rates) {
   take(Roof::kInt32Instructions, work.int32_instructions, rates.int32_instructions);
   take(Roof::kIssue, work.sm_cycles, rates.sms * rates.clock_hz);
   const auto lowest = std::max_element(time.of_roof.begin(), time.of_roof.end());
-  time.held[static_cast<std::size_t>(lowest - time.of_roof.begin())] = *lowest;
+  const double working = *lowest;
+  time.held[static_cast<std::size_t>(lowest - time.of_roof.begin())] = working;
   const double launched = work.launches * rates.launch_seconds;
   time.of_roof[static_cast<std::size_t>(Roof::kLaunch)] = launched;
   time.held[static_cast<std::size_t>(Roof::kLaunch)] += launched;
-  time.seconds = launched + *lowest;
+  time.seconds = launched + working;
   return time;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Roofs of a device, and how long a phase takes below them:
-//   seconds = launches * launch + max over roofs of work / rate
+//   seconds = launches * launch + waits * latency + max over roofs of work / rate
 // the roofline model of every phase by itself, with roofs beside memory and arithmetic: FP64 instructions, integer
 // instructions, and cycles of the multiprocessors for phases that are bound by what they issue.
 #pragma once
@@ -25,12 +25,15 @@ struct Rates {
   double fp64_instructions = 0;
   double int32_instructions = 0;
   double launch_seconds = 0;
-  double latency_seconds = 0;                  ///< of memory
+  double latency_seconds = 0;  ///< of memory
+  double sustained_share = 0;  ///< of a burst, of a library's products at the limit of power; 0: nobody measured
   std::array<double, kNumFormats> products{};  ///< of the sheet, but FP64 and FP32; 0: it has none in this format
   /// What a library's single product of n = 8192 reached; 0: nobody measured, or the basis does not ask.
   std::array<double, kNumFormats> measured_products{};
   /// n of a square product and its rate in INT8, likewise; may be empty.
   std::vector<std::pair<double, double>> int8_by_size;
+  /// Likewise of products of more than 8192 lines of either operand, four behind one another: bytes of both operands.
+  std::vector<std::pair<double, double>> int8_wide_by_bytes;
 
   [[nodiscard]] double of(Format format) const { return products[static_cast<std::size_t>(format)]; }
 };

@@ -44,7 +44,7 @@ class PredictTest(CliTest):
             for phase in row["phases"]:
                 roofs = {roof: seconds for roof, seconds in phase["seconds_of_roof"].items() if roof != "launch"}
                 launch = phase["seconds_of_roof"].get("launch", 0)
-                self.assertAlmostEqual(max(roofs.values()) + launch, phase["seconds"])
+                self.assertAlmostEqual(max(roofs.values(), default=0) + launch, phase["seconds"])
 
     def test_options_reach_the_model(self):
         def row(*args):
@@ -219,7 +219,10 @@ class PredictTest(CliTest):
 
     def test_triangles_of_one_device_as_measured(self):
         """Calls of cuBLAS that were one product of a triangle by ozaki2, from 4096 on, where a call's starts are no large part."""
-        older = {("3735352c", "z syrk 4096"): 0.16}  # before what complex calls have gained since; e1cd4d78 took 11 % less
+        older = {("3735352c", "z syrk 4096"): 0.16}  # e1cd4d78 took 11 % less
+        # Before a12789eb, of half of the lines and of half of C at 8192: split 1757 for 1357 and 3080 for 2863 microseconds, CRT 797 for 696 and 1700 for
+        # 1322 (docs/perf/h200_call.md).
+        gained = {"c": (400 + 101) / 2 * 1e-6, "z": (217 + 378) / 2 * 1e-6}
         seen = 0
         for record in self.records("level3"):
             letter, routine, n = record["case"].split()
@@ -228,7 +231,11 @@ class PredictTest(CliTest):
             if routine not in ("syrk", "herk") or not is_one_product or int(n) < 4096 or is_ec:
                 continue
             row, = self.predicted(n, n, n, "--device", "h200", "--syrk", "--type", {"s": "f32", "d": "f64", "c": "c64", "z": "c128"}[letter])
-            self.assertLess(abs(row["tflops"] / record["tflops"] - 1), older.get((record["commit"], record["case"]), 0.15), record)
+            seconds = row["seconds"]
+            if record["date"] < "2026-11-28":
+                seconds += gained.get(letter, 0) * (int(n) / 8192) ** 2
+            tflops = row["tflops"] * row["seconds"] / seconds
+            self.assertLess(abs(tflops / record["tflops"] - 1), older.get((record["commit"], record["case"]), 0.15), record)
             seen += 1
         self.assertGreater(seen, 15)
 

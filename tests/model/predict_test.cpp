@@ -61,6 +61,7 @@ TEST(Roofs, EachRoofHoldsWhatAsksMostOfIt) {
       {{.phase = "x", .bytes = 1e9}, Roof::kMemory, 1e9 / 0.5e12},
       {{.phase = "x", .bytes = 1e6}, Roof::kL2, 1e6 / 2e12},
       {{.phase = "x", .launches = 10, .bytes = 1e7}, Roof::kLaunch, 20e-6 + 1e7 / 2e12},  // 1 MB a launch: cached
+      {{.phase = "x", .launches = 3}, Roof::kLaunch, 6e-6},
       {{.phase = "x", .operations = 1e12}, Roof::kTensor, 1e-2},
       {{.phase = "x", .operations = 1e12, .reached = 0.5}, Roof::kTensor, 2e-2},
       {{.phase = "x", .fp64_instructions = 1e9}, Roof::kFp64Instructions, 1e-3},
@@ -183,6 +184,51 @@ TEST(Program, ALibrarysTilesGoByRoundsAndTheLengthOfK) {
   EXPECT_NEAR(seconds(100, 100, 1000), 1000 * 0.2 / 0.5 * 1e-9 + stored(100, 100), 1e-12);
   // Added to sums that are read.
   EXPECT_NEAR(seconds(100, 100, 1000, true), 1000 * 0.2 / 0.5 * 1e-9 + 2 * stored(100, 100), 1e-12);
+}
+
+TEST(Program, WhatPowerLeavesALibraryIsAsItWasMeasured) {
+  const TileForm forms[] = {{128, 128, 0.9}};
+  ProductModel model{.forms = forms, .is_library = true, .cool_seconds = 1e-3, .slope = 0.5, .least = 0.3};
+  Rates rates = round_rates();
+  const auto share = [&](double num_calls, bool is_sustained) {
+    return share_reached(model, {.m = 1280, .n = 1280, .k = 1024, .num_calls = num_calls}, rates, is_sustained);
+  };
+  const double cool = share(1, false);
+  EXPECT_NEAR(share(1e6, false) / cool, 0.3, 1e-12);
+  rates.sustained_share = 0.8;
+  EXPECT_EQ(share(1, false), cool);
+  EXPECT_NEAR(share(1e6, false) / cool, 0.8, 1e-12);
+  EXPECT_NEAR(share(1, true) / cool, 0.8, 1e-12);
+  model.is_library = false;
+  EXPECT_NEAR(share(1e6, false) / cool, 0.3, 1e-12);
+}
+
+/// Single products of many lines of either operand, where a card's description has them, stand for what tiles say.
+TEST(Program, WideProductsOfALibraryAreAsTheyWereMeasured) {
+  const TileForm forms[] = {{128, 128, 0.9}};
+  const ProductModel model{.forms = forms, .is_library = true, .cool_seconds = 1e-3, .slope = 0.05, .least = 0.1};
+  Rates rates = round_rates();
+  const auto share = [&](double m, double n, double k, double num_calls = 1, Format format = Format::kInt8) {
+    return share_reached(model, {.format = format, .m = m, .n = n, .k = k, .num_calls = num_calls}, rates, false);
+  };
+  const double of_tiles = share(16384, 16384, 32768);
+  const double of_short_k = share(16384, 16384, 8192);
+  const double of_few_lines = share(16384, 8192, 32768);
+  const double of_calls = share(16384, 16384, 32768, 10);
+  const double of_fp16 = share(16384, 16384, 32768, 1, Format::kFp16);
+  rates.int8_wide_by_bytes = {{32768.0 * 16384, 60e12}, {32768.0 * 131072, 40e12}};
+  EXPECT_GT(of_tiles, 0.6);
+  // Four were measured behind one another.
+  EXPECT_NEAR(share(16384, 16384, 16384, 4), 0.6, 0.02);
+  EXPECT_NEAR(share(16384, 16384, 131072, 4), 0.4, 0.02);
+  EXPECT_NEAR(share(32768, 32768, 65536, 4), 0.4, 0.02);  // as many bytes
+  EXPECT_LT(share(16384, 16384, 32768), of_tiles);
+  EXPECT_NEAR(share(16384, 16384, 32768, 10) / share(16384, 16384, 32768), of_calls / of_tiles, 0.05);
+  EXPECT_EQ(share(16384, 16384, 8192), of_short_k);
+  EXPECT_EQ(share(16384, 8192, 32768), of_few_lines);
+  EXPECT_EQ(share(16384, 16384, 32768, 1, Format::kFp16), of_fp16);
+  rates.int8_wide_by_bytes = {{16384, 99e12}};  // never quicker than its tiles
+  EXPECT_EQ(share(16384, 16384, 32768), of_tiles);
 }
 
 TEST(Program, PartsOfKOfFp32HaveALaunchOfTheirOwn) {
@@ -483,19 +529,60 @@ TEST(Predict, LongLinesAreReadTwiceBeforeTheirDigits) {
 }
 
 TEST(Predict, SplitAndCrtOfFp32AreOtherKernels) {
-  const auto cycles = [](Scalar scalar, const std::string& phase) {
+  const auto cycles = [](Scalar scalar, const std::string& phase, int moduli = 0) {
     Request request = square(Way::kOzaki2, 2048);  // clusters of 2, which leave no place empty
     request.scalar = scalar;
+    request.moduli = moduli;
     request.may_take_quadrants = false;
     const PhaseTime time = phase_of(predicted(*find_device("h200"), request), phase);
     return time.of_roof[static_cast<std::size_t>(Roof::kIssue)] * 132 * 1.98e9 / (2048.0 * 2048);
   };
-  EXPECT_NEAR(cycles(Scalar::kF64, "split"), 2 * 14 * 0.1335, 1e-9);
-  EXPECT_NEAR(cycles(Scalar::kF32, "split"), 2 * 7 * 0.2134, 1e-9);
-  EXPECT_NEAR(cycles(Scalar::kC128, "split"), 2 * 30 * 0.1765, 1e-9);
-  EXPECT_NEAR(cycles(Scalar::kC64, "split"), 2 * 14 * 0.227, 1e-9);
-  EXPECT_NEAR(cycles(Scalar::kF32, "crt"), 7 * 0.195, 1e-9);
-  EXPECT_NEAR(cycles(Scalar::kC64, "crt"), 14 * 0.217, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kF64, "split"), 2 * 14 * 0.134, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kF32, "split"), 2 * 7 * 0.207, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC128, "split"), 2 * 30 * 0.1645, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC64, "split"), 2 * 14 * 0.1645, 1e-9);  // integers of one word, as two of FP64
+  EXPECT_NEAR(cycles(Scalar::kC64, "split", 8), 2 * 16 * 0.1645, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC64, "split", 9), 2 * 18 * 0.224, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kF32, "crt"), 7 * 0.188, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC64, "crt"), 14 * 0.168, 1e-9);
+}
+
+/// By hand: a launch, the work, and waits of 500 cycles each, of what a block has of a line and of planes.
+TEST(Predict, KernelsOfSmallCallsWait) {
+  constexpr double kWait = 500 / 1.98e9;
+  const auto waits = [](Scalar scalar, std::int64_t k, const std::string& phase) {
+    Request request = square(Way::kOzaki2, 512);
+    request.scalar = scalar;
+    request.k = k;
+    const PhaseTime time = phase_of(predicted(*find_device("h200"), request), phase);
+    const double work = *std::max_element(time.of_roof.begin() + 1, time.of_roof.end());
+    EXPECT_NEAR(time.seconds, time.of_roof[static_cast<std::size_t>(Roof::kLaunch)] + work, 1e-15);
+    return (time.seconds - work - 4e-6) / kWait;
+  };
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+    EXPECT_NEAR(waits(scalar, 1024, "split"), 23.5, 1e-9);
+    EXPECT_NEAR(waits(scalar, 4096, "split"), 23.5, 1e-9);
+    EXPECT_NEAR(waits(scalar, 256, "split"), 23.5 / 4, 1e-9);
+    EXPECT_NEAR(waits(scalar, 1536, "split"), 23.5 * 0.75, 1e-9);  // two blocks a line
+    EXPECT_NEAR(waits(scalar, 512, "certificate"), 12.8, 1e-9);
+    EXPECT_NEAR(waits(scalar, 512, "rest"), 0, 1e-9);
+  }
+  EXPECT_NEAR(waits(Scalar::kF64, 512, "crt"), 14 * 1.3, 1e-9);
+  EXPECT_NEAR(waits(Scalar::kF32, 512, "crt"), 7 * 1.3, 1e-9);
+  EXPECT_NEAR(waits(Scalar::kC128, 512, "crt"), 30 * 2.17, 1e-9);
+}
+
+/// Sums of all parts of complex numbers are made in one pass, by the engines' own products and a library's alike.
+TEST(Predict, PartsOfComplexNumbersAreSummedAtOnce) {
+  Request request = square(Way::kEfS, 256);
+  request.scalar = Scalar::kC128;
+  request.program = ProgramName::kPortable;
+  const auto launched = [&](ComplexForm form) {
+    request.complex_form = form;
+    return phase_of(predicted(*find_device("h200"), request), "sums").of_roof[static_cast<std::size_t>(Roof::kLaunch)];
+  };
+  EXPECT_NEAR(launched(ComplexForm::kFour) - 4 * 7 * 500 / 1.98e9, 4e-6, 1e-15);
+  EXPECT_NEAR(launched(ComplexForm::kKaratsuba) - 3 * 7 * 500 / 1.98e9, 4e-6, 1e-15);
 }
 
 TEST(Program, LongLinesTakeClustersThatLeavePlacesEmpty) {
@@ -518,12 +605,12 @@ TEST(Program, LongLinesTakeClustersThatLeavePlacesEmpty) {
   EXPECT_NEAR(issue(8192) / issue(2048), 396.0 / 360, 1e-9);
 }
 
-/// Four launches, the products at the rate of the sheet, and a kernel that reads their sums: more than this.
+/// Two launches, the products at the rate of the sheet, and a kernel that reads their sums: more than this.
 TEST(Predict, ALibrarysSampledProductsAreComparedByAKernel) {
   for (const std::int64_t n : {1024, 4096}) {
     Request request = square(Way::kOzaki2, n);
     const double sums = static_cast<double>(n * n);
-    const double least = 4 * 4e-6 + sums * 0.36 / (132 * 1.98e9) + 2 * sums * static_cast<double>(n) / 4 / 1979e12;
+    const double least = 2 * 4e-6 + sums * 0.36 / (132 * 1.98e9) + 2 * sums * static_cast<double>(n) / 4 / 1979e12;
     EXPECT_LT(phase_of(predicted(*find_device("h200"), request), "certificate").seconds, least) << n;
     request.program = ProgramName::kPortable;
     EXPECT_GT(phase_of(predicted(*find_device("h200"), request), "certificate").seconds, least) << n;
@@ -538,20 +625,33 @@ TEST(Predict, ATriangleIsHalfOfTheProduct) {
   const Prediction all = predicted(h200, request);
   request.is_triangle = true;
   const Prediction made = predicted(h200, request);
-  constexpr double kLaunch = 4e-6;
-  const auto beyond = [&](const Prediction& of, const char* phase, double launches) {
-    return phase_of(of, phase).seconds - launches * kLaunch;
+  const auto beyond = [&](const Prediction& of, const char* phase) {  // launches and waits
+    return phase_of(of, phase).seconds - phase_of(of, phase).of_roof[static_cast<std::size_t>(Roof::kLaunch)];
   };
-  EXPECT_NEAR(beyond(made, "split", 1) / beyond(all, "split", 1), 0.5, 1e-9);
-  EXPECT_NEAR(beyond(made, "crt", 1) / beyond(all, "crt", 1), 0.5, 1e-9);
+  EXPECT_NEAR(beyond(made, "split") / beyond(all, "split"), 0.5, 1e-9);
+  EXPECT_NEAR(beyond(made, "crt") / beyond(all, "crt"), 0.5, 1e-9);
   // Rounds of 132 tiles, and a higher clock for half of the time: 1 / (1 - 0.059 ln 2) at most.
   const double tiles = 33.0 / 64 / program_of(ProgramName::kKizami, 90).products.triangle_share;
-  EXPECT_NEAR(beyond(made, "certificate", 3) / beyond(all, "certificate", 3), tiles, 0.03);
-  EXPECT_NEAR(beyond(made, "products", 1) / beyond(all, "products", 1), tiles * 0.96, 0.03);
+  EXPECT_NEAR(beyond(made, "certificate") / beyond(all, "certificate"), tiles, 0.03);
+  EXPECT_NEAR(beyond(made, "products") / beyond(all, "products"), tiles * 0.96, 0.03);
   EXPECT_EQ(made.products, all.products);
   EXPECT_NEAR(made.tflops, 8192.0 * 8192 * 8192 / made.seconds * 1e-12, 1e-9);
   EXPECT_NEAR(made.bound_tflops, all.bound_tflops, 1e-9);
   EXPECT_FALSE(made.has_quadrants);
+}
+
+TEST(Predict, SlicesOfALibraryMayBeMadeInBlocks) {
+  Request request = square(Way::kEfS, 16384);
+  request.program = ProgramName::kPortable;
+  const auto launched = [&] {
+    return phase_of(predicted(*find_device("h200"), request), "products")
+        .of_roof[static_cast<std::size_t>(Roof::kLaunch)];
+  };
+  const double whole = launched();
+  request.block_lines = 2048;
+  EXPECT_NEAR(launched() / whole, 8, 1e-9);
+  request.block_lines = 32768;
+  EXPECT_NEAR(launched(), whole, 1e-15);
 }
 
 TEST(Predict, FewSlicesAreSummedWhereTheyAreMultiplied) {
