@@ -77,6 +77,9 @@ void print_note(std::string_view message) noexcept;
 /// nobody reads: call it when files are in place.
 void write_stdout(std::string_view text);
 
+/// "1 call", "2 calls", "3 processes"
+[[nodiscard]] std::string plural(std::int64_t count, std::string_view noun);
+
 /// "4.0 GiB", "12 bytes"
 [[nodiscard]] std::string in_bytes(std::uint64_t bytes);
 
