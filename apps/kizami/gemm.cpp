@@ -111,9 +111,7 @@ void set_scalars(const GemmOptions& options, GemmCall& call) {
 
 /// A name that says another format than those that are written: its file would not be what it says.
 void refuse_output_name(const std::string& output) {
-  const std::string name = output.substr(output.find_last_of('/') + 1);
-  const std::size_t dot = name.find_last_of('.');
-  const std::string ending = dot == std::string::npos || dot == 0 ? "" : name.substr(dot);
+  const std::string ending = ending_of(output);
   if (output == "-")
     throw Failure(ExitCode::kUsage, "--output = '-', must name a file: -q -o /dev/stdout writes .npy to a pipe");
   static constexpr std::string_view kOthers[]{".csv", ".tsv", ".txt", ".npz", ".mat", ".h5",      ".hdf5", ".json",

@@ -38,6 +38,12 @@ std::string temporary_name(const std::string& target) {
   return fmt::format("{}/.kizami-{}-{:08x}.tmp", folder_of(target), ::getpid(), device());
 }
 
+/// Pipes and devices, also behind links.
+bool is_in_place(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 /// Errors that say the bytes do not fit; others mean that the file system cannot reserve, which is no error.
 bool is_out_of_space(int error) { return error == ENOSPC || error == EFBIG || error == EDQUOT; }
 
@@ -52,6 +58,7 @@ void sync_folder(const std::string& folder) noexcept {
 }  // namespace
 
 std::string resolve_links(const std::string& path) {
+  if (is_in_place(path)) return path;
   fs::path out = path;
   for (int i = 0; i < kMaxLinks; ++i) {
     std::error_code error;

@@ -45,7 +45,8 @@ class OutputFile {
   int fd_ = -1;
 };
 
-/// Follows symbolic links, the last of which may dangle. Throws Failure kOutputFailed for a loop.
+/// Follows symbolic links, the last of which may dangle, but not to what is no regular file: the link /proc/self/fd/1
+/// leads to a pipe whose name, pipe:[123], is no path. Throws Failure kOutputFailed for a loop.
 [[nodiscard]] std::string resolve_links(const std::string& path);
 
 }  // namespace kizami::cli
