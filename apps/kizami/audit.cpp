@@ -12,7 +12,6 @@
 #include "audit_summary.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
-#include "kizami/variables.hpp"
 #include "output_file.hpp"
 #include "preloading.hpp"
 #include "program_words.hpp"
@@ -41,7 +40,6 @@ ExitCode audit_program(const AuditOptions& options) {
   if (command.empty()) throw Failure(ExitCode::kUsage, "no program: kizami audit [OPTION...] -- PROGRAM [ARGUMENT...]");
   const std::string path = find_program(command[0]);
   if (path.empty()) throw Failure(static_cast<ExitCode>(127), fmt::format("{}: no such program", command[0]));
-  for (const std::string& sentence : unknown_variables(environ)) print_note(sentence);
   const DropinLibraries libraries = find_dropin_libraries(Before::kAll, needs_wide_integers(binary_of(path)));
   ReportFolder folder;
   Variables variables = preloading_variables(libraries, folder.path());

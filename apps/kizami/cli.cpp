@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From argv to a command: the list of commands and the help.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
 #include "kizami/nearest.hpp"
+#include "kizami/variables.hpp"
 #include "options.hpp"
 #include "program.hpp"
 #include "program_words.hpp"
@@ -107,6 +109,16 @@ std::string unknown_option(int argc, char** argv, const CLI::App& app) {
   return {};
 }
 
+/// What the environment has and the command does not go by. Of programs that it starts the libraries read the variables.
+void note_variables(const CLI::App& command) {
+  const std::string& name = command.get_name();
+  const bool is_silent = name == "help" || (name == "gemm" && command.count("--quiet") > 0);
+  if (is_silent) return;
+  const bool is_of_program = name == "run" || name == "audit";
+  for (const std::string& sentence : is_of_program ? unknown_variables(environ) : variables_without_effect())
+    print_note(sentence);
+}
+
 ExitCode parse_and_run(int argc, char** argv) {
   CLI::App app(
       "Kizami: matrix products in FP32 and FP64, real and complex, with proven error bounds, computed on integer "
@@ -141,7 +153,9 @@ ExitCode parse_and_run(int argc, char** argv) {
     throw Failure(ExitCode::kUsage, unknown.empty() ? error.what() : unknown);
   }
   for (const Command& command : commands) {
-    if (command.app->parsed()) return command.run();
+    if (!command.app->parsed()) continue;
+    note_variables(*command.app);
+    return command.run();
   }
   return ExitCode::kInternal;
 }

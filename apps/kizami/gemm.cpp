@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -30,6 +29,7 @@
 #include "gemm_report.hpp"
 #include "kizami/plan.hpp"
 #include "kizami/text.hpp"
+#include "machine.hpp"
 #include "matrix_file.hpp"
 #include "npy.hpp"
 #include "options.hpp"
@@ -352,8 +352,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   } else {
     require_room_for_native_blas(plan.value());
   }
-  const unsigned processors = std::thread::hardware_concurrency();
-  const int threads = policy.threads > 0 ? policy.threads : static_cast<int>(processors > 0 ? processors : 1);
+  const int threads = policy.threads > 0 ? policy.threads : default_threads();
   GemmReport report{plan.value(), policy, call.op_a, call.op_b, call.alpha, call.beta, threads};
   if (shape.is_batch) report.batch = shape.batch;
   report.device = device;

@@ -136,7 +136,6 @@ ExitCode run_program_under(const RunOptions& options) {
   if (command.empty()) throw Failure(ExitCode::kUsage, "no program: kizami run [OPTION...] -- PROGRAM [ARGUMENT...]");
   const std::string path = find_program(command[0]);
   if (path.empty()) throw Failure(static_cast<ExitCode>(127), fmt::format("{}: no such program", command[0]));
-  for (const std::string& sentence : unknown_variables(environ)) print_note(sentence);
   Variables variables = variables_of(options);
   const DropinLibraries libraries =
       find_dropin_libraries(before_of(options.before), needs_wide_integers(binary_of(path)));

@@ -5,7 +5,7 @@ import os
 import re
 
 import cli_support
-from cli_support import BAD_INPUT, CHECK_FAILED, IS_SANITIZED, REFUSED, SPOILER, USAGE, CliTest, random_matrix, some
+from cli_support import BAD_INPUT, CHECK_FAILED, IS_SANITIZED, OK, REFUSED, SPOILER, USAGE, CliTest, random_matrix, some
 
 CASES = ["d nn 5x7x9 a=1 b=0", "s tt 33x17x65 a=-1 b=0.5 A=exprand:phi=2 B=randn ld+3", "d nt 16x16x300 a=1 b=0 gauge=norm",
          "d nn 4x4x4 a=1 b=0 A=randn,nan@middle B=randn,inf@corner", "s nn 8x8x8 a=1 b=0 accuracy=bits=20 layout=row",
@@ -57,6 +57,29 @@ class CommandsTest(CliTest):
         self.assertEqual(threads(KIZAMI_THREADS="1", OMP_NUM_THREADS="2"), 1)
         self.assertEqual(threads(KIZAMI_THREADS="0", OMP_NUM_THREADS="1"), most)
         self.assertEqual(threads(OMP_NUM_THREADS="30000"), most)
+
+    def test_gemm_names_the_threads_of_the_environment(self):
+        self.matrix("A.npy", [[1.0]])
+        for variable in ("OMP_NUM_THREADS", "KIZAMI_THREADS"):
+            environment = {k: v for k, v in os.environ.items() if k not in ("KIZAMI_THREADS", "OMP_NUM_THREADS")} | {variable: "1"}
+            for more in ((), ("--dd",)):
+                words = ("gemm", "A.npy", "A.npy", "-o", "C.npy", *more)
+                self.assertEqual(json.loads(self.succeed(*words, "--json", env=environment))["threads"], 1)
+            self.assertIn("at most 1 thread\n", self.succeed("gemm", "A.npy", "A.npy", "-o", "C.npy", env=environment))
+
+    def test_variables_without_effect_are_said(self):
+        self.matrix("A.npy", [[1.0]])
+        plain = {k: v for k, v in os.environ.items() if k not in ("KIZAMI_THREADS", "OMP_NUM_THREADS")}
+        for variable, value, says in (("OMP_NUM_THREADS", "abc", "OMP_NUM_THREADS = 'abc' has no effect, must be in 0..32767"),
+                                      ("KIZAMI_THREADS", "-1", "KIZAMI_THREADS = '-1' has no effect, must be in 0..32767"),
+                                      ("KIZAMI_TREADS", "1", "the variable KIZAMI_TREADS is unknown and has no effect; did you mean "
+                                                             "KIZAMI_THREADS?")):
+            for words in (("plan", 30, 20, 10), ("gemm", "A.npy", "A.npy", "-o", "C.npy")):
+                result = self.run_cli(*words, env=plain | {variable: value})
+                self.assertEqual((result.returncode, result.stderr), (OK, f"kizami: note: {says}\n"))
+            self.succeed("gemm", "A.npy", "A.npy", "-o", "C.npy", "-q", env=plain | {variable: value})
+        for value in ("", "4,2", " 2 "):
+            self.succeed("plan", 30, 20, 10, env=plain | {"OMP_NUM_THREADS": value})
 
     def test_help_of_variables(self):
         text = self.succeed("help", "variables")
