@@ -36,10 +36,14 @@ class CommandsTest(CliTest):
         self.assertRegex(self.succeed("--version"), r"\Akizami \d+\.\d+\.\d+\n\Z")
 
     def test_info(self):
-        self.assertIn("cpu_ref", self.succeed("info"))
+        report = self.succeed("info")
         facts = json.loads(self.succeed("info", "--json"))
         self.assertEqual("kizami " + facts["version"] + "\n", self.succeed("--version"))
-        self.assertGreaterEqual(int(facts["machine"]["threads"]), 1)
+        self.assertRegex(report, rf"\Aversion +{facts['version']}\ncuda +{facts['cuda'] or 'none'}\ndevice")
+        self.assertIn("cpu_ref", report)
+        self.assertGreaterEqual(facts["machine"]["threads"], 1)
+        self.assertIs(type(facts["machine"]["avx2"]), bool)
+        self.assertNotIn("--device", facts.get("why_no_device", ""))
         self.assertTrue(any("cpu_ref" in engine for engine in facts["machine"]["engine"]))
         self.assertNotEqual(facts["device"] is None, "why_no_device" not in facts)
         self.assertEqual(facts["device"] is None, facts["devices"] == [])
@@ -50,7 +54,7 @@ class CommandsTest(CliTest):
         """OMP_NUM_THREADS, and KIZAMI_THREADS before it, limit what is asked for by nobody; never beyond the processors."""
         def threads(**variables):
             environment = {k: v for k, v in os.environ.items() if k not in ("KIZAMI_THREADS", "OMP_NUM_THREADS")}
-            return int(json.loads(self.succeed("info", "--json", env=environment | variables))["machine"]["threads"])
+            return json.loads(self.succeed("info", "--json", env=environment | variables))["machine"]["threads"]
         most = threads()
         self.assertLessEqual(most, len(os.sched_getaffinity(0)))
         self.assertEqual(threads(OMP_NUM_THREADS="1"), 1)
