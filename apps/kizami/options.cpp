@@ -188,7 +188,8 @@ std::complex<double> scalar_option(std::string_view option, std::string_view tex
 }
 
 void refuse_name(std::string_view option, std::string_view value, std::string_view allowed) {
-  throw Failure(ExitCode::kUsage, fmt::format("{} = {} is unknown; allowed: {}", option, in_quotes(value), allowed));
+  throw Failure(ExitCode::kUsage, fmt::format("{} = {} is unknown; allowed: {}{}", option, in_quotes(value), allowed,
+                                              did_you_mean(value, allowed)));
 }
 
 }  // namespace kizami::cli

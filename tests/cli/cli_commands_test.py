@@ -32,7 +32,9 @@ class CommandsTest(CliTest):
             text = self.succeed(command, "--help")
             self.assertIn(f"kizami {command}", text)
             self.assertEqual(self.succeed("help", command), text)
-        self.expect_error(USAGE, "help", "gemn", says="'gemn'")
+        self.expect_error(USAGE, "help", "gemn", says=("'gemn'", "; did you mean gemm?"))
+        self.expect_error(USAGE, "help", "polcy", says="; did you mean policy?")
+        self.expect_error(USAGE, "--verison", says="; did you mean --version?")
         self.assertRegex(self.succeed("--version"), r"\Akizami \d+\.\d+\.\d+\n\Z")
 
     def test_info(self):
@@ -84,6 +86,15 @@ class CommandsTest(CliTest):
             self.succeed("gemm", "A.npy", "A.npy", "-o", "C.npy", "-q", env=plain | {variable: value})
         for value in ("", "4,2", " 2 "):
             self.succeed("plan", 30, 20, 10, env=plain | {"OMP_NUM_THREADS": value})
+
+    def test_misspelt_values_have_a_suggestion(self):
+        for words, says in ((("plan", 3, 3, 3, "--accuracy", "corect"), "; did you mean correct?"),
+                            (("plan", 3, 3, 3, "--scheme", "ozkai2"), "; did you mean ozaki2?"),
+                            (("plan", 3, 3, 3, "--dtype", "float46"), "; did you mean float64?"),
+                            (("check", "d nn 3x3x3 A=exprnd:phi=4"), "; did you mean exprand?"),
+                            (("check", "d nn 3x3x3 scheme=ozkai2"), "; did you mean ozaki2?"),
+                            (("check", "d nn 3x3x3 shceme=ozaki2"), "; did you mean scheme=?")):
+            self.assertIn(says, self.run_cli(*words).stderr, words)
 
     def test_help_of_variables(self):
         text = self.succeed("help", "variables")

@@ -149,6 +149,13 @@ class RunTest(unittest.TestCase):
             self.assertEqual(done.returncode, 2, words)
             self.assertRegex(done.stderr, r"^kizami: error: [^\n]+\n$")
 
+    def test_a_program_without_dashes_before_it(self):
+        for words, meant in ((("run", "python3", "one.py", "-c", "a b"), "kizami run -- python3 one.py -c 'a b'"),
+                             (("run", "--scheme", "ozaki2", "-q", "./solver"), "kizami run --scheme ozaki2 -q -- ./solver"),
+                             (("audit", "--html=a.html", "sh", "it's"), "kizami audit --html=a.html -- sh 'it'\\''s'")):
+            done = self.run_under(*words)
+            self.assertEqual((done.returncode, done.stderr), (2, f"kizami: error: put -- before the program: {meant}\n"))
+
     def test_options_that_mean_nothing_are_refused(self):
         for words, says in ((("--acuracy", "bits=40"), "run has no option '--acuracy'; did you mean --accuracy?"),
                             (("--accuracy", "correct"), "must be native or bits=N"),
