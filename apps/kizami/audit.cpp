@@ -26,8 +26,7 @@ struct AuditOptions {
   bool is_quiet = false;
 };
 
-void write_file(const std::string& wanted, const std::string& text) {
-  const std::string path = path_of_rank(wanted);
+void write_file(const std::string& path, const std::string& text) {
   if (path.empty()) return;
   if (path == "-") return write_stdout(text);
   OutputFile file(path, text.size());
@@ -41,6 +40,11 @@ ExitCode audit_program(const AuditOptions& options) {
   const std::string path = find_program(command[0]);
   if (path.empty()) throw Failure(static_cast<ExitCode>(127), fmt::format("{}: no such program", command[0]));
   const DropinLibraries libraries = find_dropin_libraries(Before::kAll, needs_wide_integers(binary_of(path)));
+  require_understood(libraries, {});
+  const std::string json = path_of_rank(options.json);
+  const std::string html = path_of_rank(options.html);
+  const std::string rules = path_of_rank(options.rules);
+  for (const std::string& file : {json, html, rules}) require_writable(file);
   ReportFolder folder;
   Variables variables = preloading_variables(libraries, folder.path());
   variables.emplace_back("KIZAMI_AUDIT", "1");
@@ -53,9 +57,9 @@ ExitCode audit_program(const AuditOptions& options) {
     if (!libraries.note.empty()) text += "  " + libraries.note + "\n";
     std::fputs(text.c_str(), stderr);
   }
-  write_file(options.json, audit_json(summary, lines));
-  write_file(options.html, audit_html(summary));
-  write_file(options.rules, audit_rules(summary));
+  write_file(json, audit_json(summary, lines));
+  write_file(html, audit_html(summary));
+  write_file(rules, audit_rules(summary));
   folder.remove();  // before a signal ends this process
   return static_cast<ExitCode>(end_like(done.status));
 }

@@ -79,6 +79,16 @@ std::string path_of_rank(const std::string& path) {
   return (file.parent_path() / fmt::format("{}.{}{}", file.stem().string(), rank, file.extension().string())).string();
 }
 
+void require_writable(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  if (!is_in_place(path)) {
+    const OutputFile probe(path, 0);
+  } else if (::access(path.c_str(), W_OK) != 0) {
+    throw Failure(ExitCode::kOutputFailed,
+                  fmt::format("output {} cannot be written: {}", path, std::generic_category().message(errno)));
+  }
+}
+
 OutputFile::OutputFile(const std::string& path, std::uint64_t num_bytes) : path_(path), target_(resolve_links(path)) {
   struct stat info {};
   if (::stat(target_.c_str(), &info) != 0) {

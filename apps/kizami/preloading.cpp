@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preloading.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -23,7 +24,9 @@
 
 #include "elf_file.hpp"
 #include "failure.hpp"
+#include "kizami/dropin.h"
 #include "kizami/text.hpp"
+#include "options.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -94,6 +97,41 @@ void set_handlers() {
   for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(signal, &action, nullptr);
   action.sa_handler = SIG_IGN;  // the terminal sends them to the program, too
   for (const int signal : {SIGINT, SIGQUIT}) sigaction(signal, &action, nullptr);
+}
+
+/// What the library says of its environment; empty: it understands all. In a process of its own, whose environment this
+/// one is, and whose report nobody reads.
+std::string complaint_of(const std::string& library, const Variables& variables) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return {};
+  const pid_t asked = fork();
+  if (asked == 0) {
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+    unsetenv("KIZAMI_REPORT");
+    unsetenv("KIZAMI_AUDIT");  // which needs a folder for reports
+    void* const loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    const auto set = loaded == nullptr
+                         ? nullptr
+                         : reinterpret_cast<decltype(&kizami_dropin_set)>(dlsym(loaded, "kizami_dropin_set"));
+    const auto error = loaded == nullptr
+                           ? nullptr
+                           : reinterpret_cast<decltype(&kizami_dropin_error)>(dlsym(loaded, "kizami_dropin_error"));
+    if (set != nullptr && error != nullptr && set(KIZAMI_DROPIN_THREAD, "log", "0") != 0) {
+      const std::string_view text = error();
+      static_cast<void>(!write(ends[1], text.data(), text.size()));
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text(4096, '\0');
+  const ssize_t length = asked > 0 ? read(ends[0], text.data(), text.size()) : 0;
+  close(ends[0]);
+  if (asked > 0) {
+    while (waitpid(asked, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return text;
 }
 
 std::string base_name(std::string_view path) { return std::string(path.substr(path.find_last_of('/') + 1)); }
@@ -215,6 +253,21 @@ Variables preloading_variables(const DropinLibraries& libraries, const std::stri
   return out;
 }
 
+void require_understood(const DropinLibraries& libraries, const Variables& variables) {
+  std::string complaint = complaint_of(libraries.blas.empty() ? libraries.cublas : libraries.blas, variables);
+  if (complaint.empty()) return;
+  for (const auto& [name, value] : variables) {
+    if (!complaint.starts_with(name + " = ")) continue;
+    complaint.replace(0, name.size(), option_of_variable(name));
+    if (name == "KIZAMI_ACCURACY")
+      complaint +=
+          "; beyond: kizami gemm has --accuracy correct, the exact product rounded once, and --dd, double-double up to "
+          "bits=100";
+    break;
+  }
+  throw Failure(ExitCode::kUsage, complaint);
+}
+
 Started start_and_wait(const std::vector<std::string>& command, const std::string& path, const Variables& variables) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0)
@@ -259,9 +312,12 @@ int end_like(int status) {
 }
 
 ReportFolder::ReportFolder() {
-  path_ = (fs::temp_directory_path() / "kizami-report-XXXXXX").string();
+  const char* const wished = std::getenv("TMPDIR");
+  const std::string folder = wished != nullptr && *wished != '\0' ? wished : "/tmp";
+  path_ = folder + "/kizami-report-XXXXXX";
   if (mkdtemp(path_.data()) == nullptr)
-    throw Failure(ExitCode::kOutputFailed, fmt::format("{}: {}", in_quotes(path_), std::strerror(errno)));
+    throw Failure(ExitCode::kOutputFailed, fmt::format("TMPDIR = {}: no folder for the report can be made there: {}",
+                                                       in_quotes(folder), std::strerror(errno)));
 }
 
 void ReportFolder::remove() noexcept {

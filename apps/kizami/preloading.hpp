@@ -41,6 +41,10 @@ struct Started {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+/// Throws Failure kUsage where the library would not understand these variables beside the environment, or the rules file
+/// that they name: in its words, but what was an option of this command (`variables`) under the option's name.
+void require_understood(const DropinLibraries& libraries, const Variables& variables);
+
 /// Starts the program with these variables beside the environment, and waits for it. Signals that end programs are
 /// passed on to it; those of the keyboard reach it by themselves. Throws Failure: it cannot be started.
 [[nodiscard]] Started start_and_wait(const std::vector<std::string>& command, const std::string& path,

@@ -36,15 +36,13 @@ Before before_of(const std::string& name) {
   refuse_name("--before", name, "blas, cublas, all");
 }
 
-/// Wishes as typed, under the names that the drop-in libraries read.
+/// Wishes as typed, under the names that the drop-in libraries read, which check their values (require_understood()).
 Variables variables_of(const RunOptions& options) {
   static_cast<void>(policy_of(options.policy));  // refuses what no face takes
   Variables out;
   for (const auto& [key, value] : options.policy.values) {
     if (value.empty()) continue;
     if (key == "sync") throw Failure(ExitCode::kUsage, "--sync is not for programs that know nothing of Kizami");
-    if (key == "accuracy" && value == "correct")
-      throw Failure(ExitCode::kUsage, "--accuracy = 'correct' is not for unchanged programs: must be native or bits=N");
     out.emplace_back(variable_of(key), value);
   }
   for (const auto& [name, value] : options.settings) out.emplace_back(name, value);
@@ -139,12 +137,14 @@ ExitCode run_program_under(const RunOptions& options) {
   Variables variables = variables_of(options);
   const DropinLibraries libraries =
       find_dropin_libraries(before_of(options.before), needs_wide_integers(binary_of(path)));
+  require_understood(libraries, variables);
+  const std::string json = path_of_rank(options.json);
+  require_writable(json);
   ReportFolder folder;
   for (const auto& variable : preloading_variables(libraries, folder.path())) variables.push_back(variable);
   const Started done = start_and_wait(command, path, variables);
   const std::vector<nlohmann::json> lines = folder.lines();
   const Seen seen = seen_in(lines);
-  const std::string json = path_of_rank(options.json);
   if (!options.is_quiet) {
     std::string text = report_of(path, lines, done);
     if (!libraries.note.empty()) text += "  " + libraries.note + "\n";

@@ -149,6 +149,25 @@ class RunTest(unittest.TestCase):
             self.assertEqual(done.returncode, 2, words)
             self.assertRegex(done.stderr, r"^kizami: error: [^\n]+\n$")
 
+    def test_a_variable_that_is_not_understood_is_refused(self):
+        for command in ("run", "audit"):
+            done = self.run_under(command, "--", "sh", "-c", "echo started", KIZAMI_MIN_SIZE="abc")
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertEqual(done.stderr, "kizami: error: KIZAMI_MIN_SIZE = 'abc', must be auto or an integer of 0..1048576\n")
+
+    def test_reports_that_cannot_be_written_are_refused_before_the_start(self):
+        for words in (("run", "--json", "/nodir/x"), ("audit", "--html", "/nodir/x"), ("audit", "--rules", "."), ("audit", "--json", "")):
+            done = self.run_under(*words, "--", "sh", "-c", "echo started; exit 3")
+            expected = (3, "started\n") if words[-1] == "" else (6, "")
+            self.assertEqual((done.returncode, done.stdout), expected, done.stderr)
+        self.assertFalse([path for path in self.dir.iterdir() if path.name.startswith(".kizami")])
+
+    def test_without_a_folder_for_reports(self):
+        done = self.run_under("run", "--", "sh", "-c", "echo started", TMPDIR="/nodir")
+        self.assertEqual((done.returncode, done.stdout), (6, ""))
+        self.assertEqual(done.stderr, "kizami: error: TMPDIR = '/nodir': no folder for the report can be made there: "
+                                      "No such file or directory\n")
+
     def test_a_program_without_dashes_before_it(self):
         for words, meant in ((("run", "python3", "one.py", "-c", "a b"), "kizami run -- python3 one.py -c 'a b'"),
                              (("run", "--scheme", "ozaki2", "-q", "./solver"), "kizami run --scheme ozaki2 -q -- ./solver"),
@@ -157,8 +176,17 @@ class RunTest(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (2, f"kizami: error: put -- before the program: {meant}\n"))
 
     def test_options_that_mean_nothing_are_refused(self):
+        (self.dir / "bad.rules").write_text("routine=gemm : scheme=ozaki2\n: scheme=fast\n")
         for words, says in ((("--acuracy", "bits=40"), "run has no option '--acuracy'; did you mean --accuracy?"),
-                            (("--accuracy", "correct"), "must be native or bits=N"),
+                            (("--accuracy", "correct"), "--accuracy = 'correct', must be native or bits=N with N of 1..52"),
+                            (("--accuracy", "bits=60"), "--accuracy = 'bits=60', must be native or bits=N with N of 1..52; beyond: kizami "
+                                                        "gemm has --accuracy correct, the exact product rounded once, and --dd"),
+                            (("--accuracy", "natve"), "; did you mean native?"),
+                            (("--min-size", "abc"), "--min-size = 'abc', must be auto or an integer of 0..1048576"),
+                            (("--monitor", "-1"), "--monitor = '-1', must be an integer of 0..2147483647"),
+                            (("--rules", "nofile"), "--rules = 'nofile': No such file or directory"),
+                            (("--rules", "bad.rules"), "bad.rules:2: scheme = 'fast', must be one of auto, native"),
+                            (("--before", "blsa"), "--before = 'blsa' is unknown; allowed: blas, cublas, all; did you mean blas?"),
                             (("--before", "mkl"), "--before = 'mkl' is unknown; allowed: blas, cublas, all")):
             done = self.run_under("run", *words, "--", "true")
             self.assertEqual((done.returncode, says in done.stderr), (2, True), done.stderr)
