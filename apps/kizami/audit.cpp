@@ -51,9 +51,11 @@ ExitCode audit_program(const AuditOptions& options) {
   const Started done = start_and_wait(command, path, variables);
   const std::vector<nlohmann::json> lines = folder.lines();
   AuditSummary summary = summarize(lines, command, done.seconds, status_text(done.status));
-  if (summary.calls == 0) summary.why_no_calls = why_no_calls(path, lines, done.status);
+  const std::int64_t num_running = folder.num_running();
+  if (summary.calls == 0) summary.why_no_calls = why_no_calls(path, lines, done.status, num_running);
   if (!options.is_quiet) {
     std::string text = audit_text(summary);
+    if (summary.calls > 0) text += running_line(num_running);
     if (!libraries.note.empty()) text += "  " + libraries.note + "\n";
     std::fputs(text.c_str(), stderr);
   }

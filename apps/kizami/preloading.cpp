@@ -325,6 +325,22 @@ void ReportFolder::remove() noexcept {
   fs::remove_all(path_, ignored);
 }
 
+std::int64_t ReportFolder::num_running() const {
+  std::int64_t count = 0;
+  const std::string entry = "KIZAMI_REPORT=" + path_;
+  std::error_code error;
+  for (const auto& process : fs::directory_iterator("/proc", error)) {
+    if (process.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream environment(process.path() / "environ", std::ios::binary);
+    for (std::string one; std::getline(environment, one, '\0');) {
+      if (one != entry) continue;
+      ++count;
+      break;
+    }
+  }
+  return count;
+}
+
 std::vector<nlohmann::json> ReportFolder::lines() const {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(path_)) {
@@ -363,7 +379,14 @@ std::string status_text(int status) {
   return fmt::format("exit status {}", WEXITSTATUS(status));
 }
 
-std::string why_no_calls(const std::string& path, const std::vector<nlohmann::json>& lines, int status) {
+std::string running_line(std::int64_t num_running) {
+  if (num_running == 0) return {};
+  return fmt::format("  the program has ended, but {} of it still run{}: their calls from now on are not seen\n",
+                     plural(num_running, "process"), num_running == 1 ? "s" : "");
+}
+
+std::string why_no_calls(const std::string& path, const std::vector<nlohmann::json>& lines, int status,
+                         std::int64_t num_running) {
   const std::string binary = binary_of(path);
   const std::string name = base_name(binary);
   const std::optional<ElfFile> elf = read_elf(binary);
@@ -376,8 +399,7 @@ std::string why_no_calls(const std::string& path, const std::vector<nlohmann::js
     if (stat(binary.c_str(), &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) != 0 && info.st_uid != getuid())
       return fmt::format("{} starts with privileges, and the loader then ignores LD_PRELOAD", name);
     return fmt::format(
-        "no process loaded the library: the program ended before ({}), or starts others without the "
-        "environment",
+        "no process loaded the library: the program ended before ({}), or took LD_PRELOAD out of the environment",
         status_text(status));
   }
   std::set<std::string> blas;
@@ -402,9 +424,17 @@ std::string why_no_calls(const std::string& path, const std::vector<nlohmann::js
   if (!foreign.empty()) return foreign + ", a name that no drop-in library has";
   std::string names;
   for (const std::string& one : blas) names += (names.empty() ? "" : ", ") + one;
-  const bool is_cut = std::ranges::none_of(
-      lines, [](const nlohmann::json& line) { return line["event"] == "process" && line.value("complete", false); });
-  const std::string ended = is_cut ? fmt::format(" (no process came to its end: {})", status_text(status)) : "";
+  if (num_running > 0)
+    return fmt::format("the program ended ({}) before {} of it, which still run{}", status_text(status),
+                       plural(num_running, "process"), num_running == 1 ? "s" : "");
+  const std::int64_t cut = processes_of(lines).cut;
+  std::string ended;
+  if (cut > 0)
+    ended = fmt::format(", but the end of {} was not seen ({})", plural(cut, "process"), status_text(status));
+  if (cut > 0 && WIFEXITED(status))
+    ended +=
+        ": it may have become a program without LD_PRELOAD in its environment, as by env -i, or left by _exit, as some "
+        "shells do";
   if (names.empty()) return "no process had loaded a BLAS" + ended;
   return fmt::format(
       "{} was loaded, but no product of it was called by name: its LAPACK calls its own kernels, it was "

@@ -65,6 +65,8 @@ class ReportFolder {
   ReportFolder& operator=(const ReportFolder&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
   void remove() noexcept;
+  /// Processes whose environment names this folder: those of the program that go on when it has ended.
+  [[nodiscard]] std::int64_t num_running() const;
   /// All lines of all processes, those of one behind each other. Lines that are damaged are left out.
   [[nodiscard]] std::vector<nlohmann::json> lines() const;
 
@@ -81,7 +83,12 @@ struct Processes {
 [[nodiscard]] Processes processes_of(const std::vector<nlohmann::json>& lines);
 
 /// Why no call was seen, in a sentence: found in the program's file, and in what its processes had loaded.
-[[nodiscard]] std::string why_no_calls(const std::string& path, const std::vector<nlohmann::json>& lines, int status);
+/// @param num_running  processes that go on though the program has ended
+[[nodiscard]] std::string why_no_calls(const std::string& path, const std::vector<nlohmann::json>& lines, int status,
+                                       std::int64_t num_running);
+
+/// A line for a report whose program has left processes behind; empty: none.
+[[nodiscard]] std::string running_line(std::int64_t num_running);
 
 /// "exit status 3", "signal 11 (Segmentation fault)"
 [[nodiscard]] std::string status_text(int status);

@@ -204,6 +204,36 @@ class RunTest(unittest.TestCase):
     def test_no_calls_because_no_blas_is_loaded(self):
         self.assertIn("no process had loaded a BLAS", self.reason("true"))
 
+    def test_calls_of_a_process_that_does_not_understand_its_variables_are_native(self):
+        done = self.run_under("run", "--", "env", "KIZAMI_RULES=nofile", CALLS, "contract", "plain", 20)
+        self.assertRegex(done.stderr, r"kizami run: 0 calls emulated, [1-9]\d* native, in 1 process; ")
+        self.assertIn("native: the configuration is not understood", done.stderr)
+
+    def test_no_calls_because_the_preload_is_taken_out_of_the_environment(self):
+        for words in (("-u", "LD_PRELOAD"), ("-i",)):
+            self.assertRegex(self.reason("env", *words, CALLS, "contract", "plain", 20),
+                             r"because no process had loaded a BLAS, but the end of 1 process was not seen \(exit status \d\): it may have become "
+                             r"a program without LD_PRELOAD in its environment, as by env -i,")
+
+    def test_processes_that_go_on_are_said(self):
+        started = time.monotonic()
+        done = self.run_under("run", "--", "sh", "-c", f"(sleep 2; {CALLS} contract plain 20) > later 2>&1 & exit 5")
+        self.assertLess(time.monotonic() - started, 1.9)
+        self.assertEqual(done.returncode, 5)
+        self.assertRegex(done.stderr, r"0 calls seen, because the program ended \(exit status 5\) before (1 process of it, which still runs"
+                                      r"|2 processes of it, which still run)\n")
+        done = self.run_under("audit", "--", "sh", "-c", f"{CALLS} contract plain 20; sleep 2 >&- 2>&- & sleep 0.5; {CALLS} contract plain 20")
+        self.assertIn("the program has ended, but 1 process of it still runs: their calls from now on are not seen", done.stderr)
+        time.sleep(2.5)
+        self.assertIn("kizami run and audit take theirs away when the program ends", (self.dir / "later").read_text())
+
+    def test_one_call_is_singular(self):
+        self.compiled("libwrong.so", WRONG_BLAS, "-shared", "-fPIC")
+        program = self.compiled("product", TILE.replace("i < 20", "i < 1"), "./libwrong.so", "-Wl,-rpath,$ORIGIN")
+        done = self.run_under("run", "--min-size", 0, "--", program, KIZAMI_SUMMARY="1")
+        self.assertIn("kizami run: 1 call emulated, 0 native, in 1 process; ", done.stderr)
+        self.assertRegex(done.stderr, r"kizami summary of process \d+: 1 call emulated in .*, 0 calls native\n")
+
     def test_no_calls_because_none_is_made(self):
         self.assertRegex(self.reason(CALLS), r"lib\w*blas\S* was loaded, but no product of it was called by name")
 
