@@ -89,13 +89,19 @@ void pass_on(int signal) {
   if (child > 0) kill(child, signal);
 }
 
+/// Of the keyboard. The kernel sends these to every process of the terminal, the program among them; kill(2) to this one.
+void pass_on_if_sent(int signal, siginfo_t* info, void*) {
+  if (info->si_code <= 0) pass_on(signal);
+}
+
 void set_handlers() {
   struct sigaction action {};
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
   action.sa_handler = pass_on;
   for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(signal, &action, nullptr);
-  action.sa_handler = SIG_IGN;  // the terminal sends them to the program, too
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
+  action.sa_sigaction = pass_on_if_sent;
   for (const int signal : {SIGINT, SIGQUIT}) sigaction(signal, &action, nullptr);
 }
 

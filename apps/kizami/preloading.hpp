@@ -46,7 +46,8 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 void require_understood(const DropinLibraries& libraries, const Variables& variables);
 
 /// Starts the program with these variables beside the environment, and waits for it. Signals that end programs are
-/// passed on to it; those of the keyboard reach it by themselves. Throws Failure: it cannot be started.
+/// passed on to it, those of the keyboard where a process has sent them: a terminal sends them to the program, too.
+/// Throws Failure: it cannot be started.
 [[nodiscard]] Started start_and_wait(const std::vector<std::string>& command, const std::string& path,
                                      const Variables& variables);
 

@@ -8,6 +8,7 @@ CALLS: calls.cpp, linked with a BLAS.
 import html.parser
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -136,6 +137,37 @@ class RunTest(unittest.TestCase):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 9)
         self.assertLess(time.monotonic() - begin, 30)
+
+    def test_signals_of_the_keyboard_are_passed_on_where_a_process_sends_them(self):
+        trap = "trap 'echo int' INT; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
+
+        def said_after(send):
+            """What the program prints that gets `send`, and is ended half a second later; in a group of its own, as of a terminal."""
+            process = subprocess.Popen([KIZAMI, "run", "--quiet", "--", "sh", "-c", trap], env=self.environment, stdout=subprocess.PIPE,
+                                       text=True, start_new_session=True)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            send(process)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGTERM)
+            said = process.communicate(timeout=60)[0]
+            self.assertEqual(process.returncode, 9)
+            return said.splitlines()
+        self.assertEqual(said_after(lambda process: process.send_signal(signal.SIGINT)), ["int"])
+
+    def test_a_key_of_the_terminal_reaches_the_program_once(self):
+        trap = "trap 'echo int' INT; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(KIZAMI, [KIZAMI, "run", "--quiet", "--", "sh", "-c", trap], self.environment)
+        said = os.read(terminal, 100)
+        while b"ready" not in said:
+            said += os.read(terminal, 100)
+        os.write(terminal, b"\x03")
+        time.sleep(0.5)
+        os.kill(pid, signal.SIGTERM)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 9)
+        said = os.read(terminal, 1000)
+        self.assertEqual(said.count(b"int\r\n"), 1, said)
 
     def test_what_cannot_be_started(self):
         done = self.run_under("run", "--", "no-such-program")
