@@ -43,7 +43,7 @@ inline constexpr std::array<ExitCodeInfo, 11> kExitCodes{{
     {ExitCode::kRefused, "the accuracy is unreachable, or scheme, engine and request do not go together"},
     {ExitCode::kOutputFailed, "the output cannot be written; an existing file is unchanged"},
     {ExitCode::kOutOfMemory, "not enough memory, or --workspace is below the least possible"},
-    {ExitCode::kNonFinite, "--reject-nonfinite, and an operand holds NaN or Inf"},
+    {ExitCode::kNonFinite, "--nonfinite reject, and an operand holds NaN or Inf"},
     {ExitCode::kCheckFailed, "a check failed: the error exceeds the guaranteed bound; nothing was written"},
     {ExitCode::kReportFailed, "standard output is full or closed; files that the command writes are complete"},
 }};
