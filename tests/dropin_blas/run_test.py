@@ -209,6 +209,8 @@ class RunTest(unittest.TestCase):
 
     def test_options_that_mean_nothing_are_refused(self):
         (self.dir / "bad.rules").write_text("routine=gemm : scheme=ozaki2\n: scheme=fast\n")
+        misspelt = self.dir / ("a" * 100 + ".rules")
+        misspelt.write_text(": shceme=ozaki2\n")
         for words, says in ((("--acuracy", "bits=40"), "run has no option '--acuracy'; did you mean --accuracy?"),
                             (("--accuracy", "correct"), "--accuracy = 'correct', must be native or bits=N with N of 1..52"),
                             (("--accuracy", "bits=60"), "--accuracy = 'bits=60', must be native or bits=N with N of 1..52; beyond: kizami "
@@ -218,6 +220,8 @@ class RunTest(unittest.TestCase):
                             (("--monitor", "-1"), "--monitor = '-1', must be an integer of 0..2147483647"),
                             (("--rules", "nofile"), "--rules = 'nofile': No such file or directory"),
                             (("--rules", "bad.rules"), "bad.rules:2: scheme = 'fast', must be one of auto, native"),
+                            (("--rules", misspelt), f"{misspelt}:1: the setting 'shceme' is unknown, must be one of accuracy, "),
+                            (("--rules", misspelt), "learned, log; did you mean scheme?\n"),
                             (("--before", "blsa"), "--before = 'blsa' is unknown; allowed: blas, cublas, all; did you mean blas?"),
                             (("--before", "mkl"), "--before = 'mkl' is unknown; allowed: blas, cublas, all")):
             done = self.run_under("run", *words, "--", "true")
