@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes what other languages call the enumerators of include/kizami: the constants of kizami.h and kizami.f90, between their
 marks. Numbers, names and comments are those of the C++ enums and of the list of names beside each (names.hpp). With a built
-command line also the wishes and the variables in the manual page, which are those of `kizami help policy` and `kizami help variables`.
+command line also the manual page: its commands with their options, exit codes, wishes and variables are those of `kizami help`.
 
 usage: write_faces.py [--check] [--wishes PROGRAM] [SOURCE_DIR]
        --check: writes nothing, fails where a face is not what it should be
@@ -140,8 +140,59 @@ def faces(root):
 
 def wishes_of(program):
     """[(word, values, default, meaning)] of `kizami help policy`."""
-    text = subprocess.run([program, "help", "policy"], check=True, capture_output=True, text=True).stdout
+    text = help_of(program, "policy")
     return re.findall(r"^  (\w+) = (.*) \[(.*)\]\n      (.*)$", text, re.M)
+
+
+def help_of(program, *topic):
+    return subprocess.run([program, *(["help", *topic] if topic else ["--help"])], check=True, capture_output=True, text=True).stdout
+
+
+HELP_COLUMN = 34  # where the help has what an option does
+
+
+def entries_of(text, section):
+    """[(option with its value, what it does)] of a section of a help."""
+    found = re.search(rf"^{section}:\n((?:  .*\n)*)", text, re.M)
+    out = []
+    for line in found[1].splitlines() if found else []:
+        is_new = line[2] != " "
+        if is_new:
+            out.append([line.rstrip(), ""])
+        else:
+            out[-1][1] = line.strip()
+    return [(name.strip(), meaning) if meaning else (name[:HELP_COLUMN].strip(), name[HELP_COLUMN:]) for name, meaning in out]
+
+
+def escaped(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + text if text[:1] in (".", "'") else text
+
+
+def paragraph(text):
+    return [escaped(line) for line in textwrap.wrap(text, WIDTH, break_on_hyphens=False)]
+
+
+def commands_in_man(program):
+    lines = []
+    for name, meaning in entries_of(help_of(program), "Subcommands"):
+        text = help_of(program, name)
+        usage = re.search(r"^Usage: (.*)$", text, re.M)[1]
+        lines += [f'.SS "{escaped(usage)}"', *paragraph(meaning)]
+        for entry, does in entries_of(text, "Positionals") + entries_of(text, "Options"):
+            if not entry.startswith("-h,"):
+                lines += [".TP", f"\\fB{escaped(entry.replace('{N}', ' [N]'))}\\fR", *paragraph(does)]
+        if "\nPolicy:\n" in text:
+            lines += [".PP", "and the wishes below"]
+    return "\n".join(lines)
+
+
+def exit_codes_in_man(program):
+    codes = re.search(r"^Exit codes:\n((?:  .*\n)*)", help_of(program), re.M)[1]
+    lines = []
+    for code, meaning in re.findall(r"^  (\d+(?: \+ S)?) +(.*)$", codes, re.M):
+        lines += [".TP", f"\\fB{code}\\fR", *paragraph(meaning)]
+    return "\n".join(lines)
 
 
 def in_man(wishes):
@@ -155,7 +206,7 @@ def in_man(wishes):
 
 def variables_of(program):
     """[(name, values, default, meaning)] of `kizami help variables`."""
-    text = subprocess.run([program, "help", "variables"], check=True, capture_output=True, text=True).stdout
+    text = help_of(program, "variables")
     return re.findall(r"^  (KIZAMI_\w+) = (.*) \[(.*)\]\n      (.*)$", text, re.M)
 
 
@@ -177,7 +228,9 @@ def manual(root, program):
     if missing:
         raise SystemExit(f"docs/dropin.md does not name {', '.join(missing)}")
     path = root / "docs/kizami.1"
-    text = replaced(path.read_text(), "wishes", in_man(wishes))
+    text = replaced(path.read_text(), "commands", commands_in_man(program))
+    text = replaced(text, "exit codes", exit_codes_in_man(program))
+    text = replaced(text, "wishes", in_man(wishes))
     return {path: replaced(text, "variables", variables_in_man(variables))}
 
 

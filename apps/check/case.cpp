@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "check/text.hpp"
+#include "kizami/nearest.hpp"
 #include "kizami/wishes.hpp"
 
 namespace kizami::check {
@@ -213,7 +214,8 @@ using Seen = std::set<std::string_view>;
 Status parse_wish(const Wish& wish, std::string_view token, std::string_view value, Case& c) {
   if (wish.key == "reproducibility" && value == "any") value = "none";  // an old word, too
   if (wish.set(c.policy, value)) return {};
-  return at_token(token, invalid("must be " + allowed_values(wish)));
+  return at_token(token, invalid("must be " + allowed_values(wish) +
+                                 (wish.kind == Wish::Kind::kWord ? did_you_mean(value, wish.values()) : "")));
 }
 
 Status parse_item(std::string_view token, Seen& seen, Case& c) {
@@ -225,7 +227,8 @@ Status parse_item(std::string_view token, Seen& seen, Case& c) {
     std::string keys;
     for (const Item& known : kItems) keys += fmt::format("{}{}", keys.empty() ? "" : ", ", known.key);
     for (const Wish& known : wishes()) keys += fmt::format(", {}=", known.key);
-    return at_token(token, invalid("is not known; allowed: " + keys));
+    return at_token(token, invalid("is not known; allowed: " + keys +
+                                   did_you_mean(std::string(token.substr(0, equals)) + "=", keys)));
   }
   const std::string_view key = wish != nullptr ? wish->key : item->key;
   if (!seen.insert(key).second)

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "check/text.hpp"
+#include "kizami/nearest.hpp"
 
 namespace kizami::check {
 namespace {
@@ -214,9 +215,11 @@ Result<MatrixSpec> parse_matrix_spec(std::string_view text) {
     parts[0].remove_prefix(colon + 1);
     next = 0;
   }
-  if (!cls)
-    return invalid(
-        fmt::format("{} is not a matrix class; allowed: {}", in_quotes(split_at_commas(text)[0]), names_of_classes()));
+  if (!cls) {
+    const std::string_view named = split_at_commas(text)[0];
+    return invalid(fmt::format("{} is not a matrix class; allowed: {}{}", in_quotes(named), names_of_classes(),
+                               did_you_mean(named.substr(0, colon), names_of_classes())));
+  }
   const ClassInfo& info = class_info(*cls);
   MatrixSpec spec = default_spec(*cls);
   std::array<bool, 2> seen{};

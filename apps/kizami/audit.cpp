@@ -12,7 +12,6 @@
 #include "audit_summary.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
-#include "kizami/variables.hpp"
 #include "output_file.hpp"
 #include "preloading.hpp"
 #include "program_words.hpp"
@@ -27,8 +26,7 @@ struct AuditOptions {
   bool is_quiet = false;
 };
 
-void write_file(const std::string& wanted, const std::string& text) {
-  const std::string path = path_of_rank(wanted);
+void write_file(const std::string& path, const std::string& text) {
   if (path.empty()) return;
   if (path == "-") return write_stdout(text);
   OutputFile file(path, text.size());
@@ -41,23 +39,29 @@ ExitCode audit_program(const AuditOptions& options) {
   if (command.empty()) throw Failure(ExitCode::kUsage, "no program: kizami audit [OPTION...] -- PROGRAM [ARGUMENT...]");
   const std::string path = find_program(command[0]);
   if (path.empty()) throw Failure(static_cast<ExitCode>(127), fmt::format("{}: no such program", command[0]));
-  for (const std::string& sentence : unknown_variables(environ)) print_note(sentence);
   const DropinLibraries libraries = find_dropin_libraries(Before::kAll, needs_wide_integers(binary_of(path)));
+  require_understood(libraries, {});
+  const std::string json = path_of_rank(options.json);
+  const std::string html = path_of_rank(options.html);
+  const std::string rules = path_of_rank(options.rules);
+  for (const std::string& file : {json, html, rules}) require_writable(file);
   ReportFolder folder;
   Variables variables = preloading_variables(libraries, folder.path());
   variables.emplace_back("KIZAMI_AUDIT", "1");
   const Started done = start_and_wait(command, path, variables);
   const std::vector<nlohmann::json> lines = folder.lines();
   AuditSummary summary = summarize(lines, command, done.seconds, status_text(done.status));
-  if (summary.calls == 0) summary.why_no_calls = why_no_calls(path, lines, done.status);
+  const std::int64_t num_running = folder.num_running();
+  if (summary.calls == 0) summary.why_no_calls = why_no_calls(path, lines, done.status, num_running);
   if (!options.is_quiet) {
     std::string text = audit_text(summary);
+    if (summary.calls > 0) text += running_line(num_running);
     if (!libraries.note.empty()) text += "  " + libraries.note + "\n";
     std::fputs(text.c_str(), stderr);
   }
-  write_file(options.json, audit_json(summary, lines));
-  write_file(options.html, audit_html(summary));
-  write_file(options.rules, audit_rules(summary));
+  write_file(json, audit_json(summary, lines));
+  write_file(html, audit_html(summary));
+  write_file(rules, audit_rules(summary));
   folder.remove();  // before a signal ends this process
   return static_cast<ExitCode>(end_like(done.status));
 }

@@ -16,7 +16,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bench_candidates.hpp"
@@ -82,7 +81,7 @@ ExitCode run_bench(const BenchOptions& options) {
   auto threads = static_cast<int>(integer_option("--threads", options.threads, 0, kMaxThreads));
   if (options.device.is_given() && threads != 0)
     throw Failure(ExitCode::kUsage, "--threads is of the processor: it goes without --device");
-  if (threads == 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (threads == 0) threads = default_threads();
   const std::vector<std::pair<std::string, Scalar>> types = {{"f64", Scalar::kF64},
                                                              {"f32", Scalar::kF32},
                                                              {"c128", Scalar::kC128},

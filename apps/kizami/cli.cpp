@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From argv to a command: the list of commands and the help.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
 #include "kizami/nearest.hpp"
+#include "kizami/variables.hpp"
 #include "options.hpp"
 #include "program.hpp"
 #include "program_words.hpp"
@@ -51,6 +53,15 @@ std::string names_of(const std::vector<Command>& commands) {
   return out;
 }
 
+/// "; did you mean --version?", or nothing.
+std::string hint(std::string_view nearest) { return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest); }
+
+std::vector<std::string> list_of(const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.app->get_name());
+  return names;
+}
+
 /// CLI11 would report an unknown command as an unexpected argument.
 void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& commands) {
   if (argc < 2)
@@ -59,14 +70,13 @@ void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& c
   const bool is_known =
       std::any_of(commands.begin(), commands.end(), [&](const Command& c) { return c.app->get_name() == name; });
   if (is_known || name == "-h" || name == "--help" || name == "-V" || name == "--version") return;
-  if (name.starts_with('-'))
-    throw Failure(ExitCode::kUsage,
-                  fmt::format("unknown option {}; allowed: --help, --version, or a command", in_quotes(name)));
-  std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.app->get_name());
-  const std::string_view nearest = nearest_name(name, names);
+  if (name.starts_with('-')) {
+    const std::vector<std::string_view> options{"--help", "--version"};
+    throw Failure(ExitCode::kUsage, fmt::format("unknown option {}; allowed: --help, --version, or a command{}",
+                                                in_quotes(name), hint(nearest_name(name, options))));
+  }
   throw Failure(ExitCode::kUsage, fmt::format("unknown command {}; allowed: {}{}", in_quotes(name), names_of(commands),
-                                              nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+                                              hint(nearest_name(name, list_of(commands)))));
 }
 
 /// "--accuracy" of "--acuracy", "-acuracy" and "--acc"; empty: none is near.
@@ -79,13 +89,49 @@ std::string_view option_meant(std::string_view name, const std::vector<std::stri
   return begun == names.end() ? std::string_view() : *begun;
 }
 
-/// The first option that the command does not have, and the nearest that it has; empty if it has all of them. CLI11
-/// would call its value unexpected.
-std::string unknown_option(int argc, char** argv, const CLI::App& app) {
+/// A word as a shell takes it.
+std::string for_shell(const std::string& word) {
+  const bool is_plain = !word.empty() && std::ranges::all_of(word, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-_=./:,+@%").find(c) != std::string_view::npos;
+  });
+  if (is_plain) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// Of a command that starts a program, without "--": the command line as it was meant. Empty if no word can be a program.
+std::string with_dashes(int argc, char** argv, const CLI::App& command) {
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-') && word.size() > 1) {
+      const bool is_long = word.starts_with("--");
+      const CLI::Option* const option =
+          command.get_option_no_throw(is_long ? word.substr(0, word.find('=')) : word.substr(0, 2));
+      const bool has_value = is_long ? word.find('=') != std::string::npos : word.size() > 2;
+      if (option == nullptr) return {};
+      if (option->get_items_expected_max() > 0 && !has_value) ++i;
+      continue;
+    }
+    std::string out = "kizami";
+    for (int j = 1; j < argc; ++j) out += (j == i ? " -- " : " ") + for_shell(argv[j]);
+    return out;
+  }
+  return {};
+}
+
+/// The first option that the command does not have, and the nearest that it has; or a program without "--" before it.
+/// Empty: neither. CLI11 would call values and program unexpected.
+std::string unexpected_word(int argc, char** argv, const CLI::App& app) {
   const std::string_view wanted = argc > 1 ? argv[1] : "";
   const auto found = app.get_subcommands([&](const CLI::App* one) { return one->get_name() == wanted; });
   if (found.empty()) return {};
   const CLI::App* const command = found.front();
+  if (program_words().empty() && (wanted == "run" || wanted == "audit")) {
+    const std::string meant = with_dashes(argc, argv, *command);
+    if (!meant.empty()) return "put -- before the program: " + meant;
+  }
   std::vector<std::string> names{"--help"};
   for (const CLI::Option* option : command->get_options()) {
     if (option->get_group().empty()) continue;
@@ -101,10 +147,19 @@ std::string unknown_option(int argc, char** argv, const CLI::App& app) {
     if (!(is_short || name.starts_with("--")) || command->get_option_no_throw(known) != nullptr) continue;
     const std::string_view nearest = option_meant(name, names);
     return fmt::format("{} has no option {}{}", command->get_name(), in_quotes(name),
-                       nearest.empty() ? fmt::format("; see kizami {} --help", command->get_name())
-                                       : fmt::format("; did you mean {}?", nearest));
+                       nearest.empty() ? fmt::format("; see kizami {} --help", command->get_name()) : hint(nearest));
   }
   return {};
+}
+
+/// What the environment has and the command does not go by. Of programs that it starts the libraries read the variables.
+void note_variables(const CLI::App& command) {
+  const std::string& name = command.get_name();
+  const bool is_silent = name == "help" || (name == "gemm" && command.count("--quiet") > 0);
+  if (is_silent) return;
+  const bool is_of_program = name == "run" || name == "audit";
+  for (const std::string& sentence : is_of_program ? unknown_variables(environ) : variables_without_effect())
+    print_note(sentence);
 }
 
 ExitCode parse_and_run(int argc, char** argv) {
@@ -137,11 +192,13 @@ ExitCode parse_and_run(int argc, char** argv) {
     write_stdout(fmt::format("{}\n", request.what()));
     return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
-    const std::string unknown = unknown_option(argc, argv, app);
+    const std::string unknown = unexpected_word(argc, argv, app);
     throw Failure(ExitCode::kUsage, unknown.empty() ? error.what() : unknown);
   }
   for (const Command& command : commands) {
-    if (command.app->parsed()) return command.run();
+    if (!command.app->parsed()) continue;
+    note_variables(*command.app);
+    return command.run();
   }
   return ExitCode::kInternal;
 }
@@ -166,7 +223,11 @@ Command add_help(CLI::App& program) {
             try {
               return write_stdout(program.get_subcommand(*topic)->help("kizami")), ExitCode::kOk;
             } catch (const CLI::OptionNotFound&) {
-              throw Failure(ExitCode::kUsage, "no command " + in_quotes(*topic) + " (see kizami --help)");
+              std::vector<std::string> topics{"policy", "variables"};
+              for (const CLI::App* const command : program.get_subcommands([](const CLI::App*) { return true; }))
+                topics.push_back(command->get_name());
+              throw Failure(ExitCode::kUsage, "no command " + in_quotes(*topic) + " (see kizami --help)" +
+                                                  hint(nearest_name(*topic, topics)));
             }
           }};
 }

@@ -74,6 +74,10 @@ void write_stdout(std::string_view text) {
   }
 }
 
+std::string plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun.ends_with('s') ? "es" : "s");
+}
+
 std::string in_bytes(std::uint64_t bytes) {
   static constexpr std::array<std::string_view, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024) return fmt::format("{} bytes", bytes);

@@ -43,7 +43,7 @@ inline constexpr std::array<ExitCodeInfo, 11> kExitCodes{{
     {ExitCode::kRefused, "the accuracy is unreachable, or scheme, engine and request do not go together"},
     {ExitCode::kOutputFailed, "the output cannot be written; an existing file is unchanged"},
     {ExitCode::kOutOfMemory, "not enough memory, or --workspace is below the least possible"},
-    {ExitCode::kNonFinite, "--reject-nonfinite, and an operand holds NaN or Inf"},
+    {ExitCode::kNonFinite, "--nonfinite reject, and an operand holds NaN or Inf"},
     {ExitCode::kCheckFailed, "a check failed: the error exceeds the guaranteed bound; nothing was written"},
     {ExitCode::kReportFailed, "standard output is full or closed; files that the command writes are complete"},
 }};
@@ -76,6 +76,9 @@ void print_note(std::string_view message) noexcept;
 /// Writes to standard output. Throws Failure kReportFailed when that fails, for instance on a full disk or a pipe that
 /// nobody reads: call it when files are in place.
 void write_stdout(std::string_view text);
+
+/// "1 call", "2 calls", "3 processes"
+[[nodiscard]] std::string plural(std::int64_t count, std::string_view noun);
 
 /// "4.0 GiB", "12 bytes"
 [[nodiscard]] std::string in_bytes(std::uint64_t bytes);

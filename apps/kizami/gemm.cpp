@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -30,6 +29,7 @@
 #include "gemm_report.hpp"
 #include "kizami/plan.hpp"
 #include "kizami/text.hpp"
+#include "machine.hpp"
 #include "matrix_file.hpp"
 #include "npy.hpp"
 #include "options.hpp"
@@ -111,9 +111,7 @@ void set_scalars(const GemmOptions& options, GemmCall& call) {
 
 /// A name that says another format than those that are written: its file would not be what it says.
 void refuse_output_name(const std::string& output) {
-  const std::string name = output.substr(output.find_last_of('/') + 1);
-  const std::size_t dot = name.find_last_of('.');
-  const std::string ending = dot == std::string::npos || dot == 0 ? "" : name.substr(dot);
+  const std::string ending = ending_of(output);
   if (output == "-")
     throw Failure(ExitCode::kUsage, "--output = '-', must name a file: -q -o /dev/stdout writes .npy to a pipe");
   static constexpr std::string_view kOthers[]{".csv", ".tsv", ".txt", ".npz", ".mat", ".h5",      ".hdf5", ".json",
@@ -354,8 +352,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   } else {
     require_room_for_native_blas(plan.value());
   }
-  const unsigned processors = std::thread::hardware_concurrency();
-  const int threads = policy.threads > 0 ? policy.threads : static_cast<int>(processors > 0 ? processors : 1);
+  const int threads = policy.threads > 0 ? policy.threads : default_threads();
   GemmReport report{plan.value(), policy, call.op_a, call.op_b, call.alpha, call.beta, threads};
   if (shape.is_batch) report.batch = shape.batch;
   report.device = device;

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <thread>
 #include <vector>
 
 #include "failure.hpp"
 #include "kizami/plan.hpp"
+#include "machine.hpp"
 #include "matrix_file.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
@@ -76,8 +76,7 @@ GemmReport multiply_double_double(const DoubleDoubleCall& call) {
     throw Failure(ExitCode::kUsage, fmt::format("output {}: --dd writes .npy files only", call.output));
   const Result<Plan> plan = make_plan(Scalar::kDD, m, n, k, call.policy);
   throw_if_error(plan.status());
-  const unsigned processors = std::thread::hardware_concurrency();
-  const int threads = call.policy.threads > 0 ? call.policy.threads : static_cast<int>(processors > 0 ? processors : 1);
+  const int threads = call.policy.threads > 0 ? call.policy.threads : default_threads();
   GemmReport report{plan.value(), call.policy, call.op_a, call.op_b, call.alpha, 0.0, threads};
 
   const MatrixShape shape{true, m, n, 2};

@@ -36,10 +36,6 @@ std::string shape_of_c(const GemmReport& report) {
 
 bool is_worse(double x, double y) { return std::isnan(x) || x > y; }
 
-std::string plural(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string_view gauge_text(Gauge gauge) { return gauge == Gauge::kEntry ? "|A||B|" : "||row of A|| ||column of B||"; }
 
 std::string method(const GemmReport& report) {

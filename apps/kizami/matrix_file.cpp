@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cctype>
 #include <cerrno>
 #include <fstream>
 #include <limits>
@@ -208,8 +209,16 @@ Matrix make_matrix(const std::string& name, Scalar scalar, const MatrixShape& sh
   return {name, scalar, shape, false, Buffer(matrix_bytes(name, scalar, shape), name)};
 }
 
-FileFormat output_format(std::string_view path) noexcept {
-  return path.ends_with(".mtx") ? FileFormat::kMatrixMarket : FileFormat::kNpy;
+std::string ending_of(std::string_view path) {
+  const std::string_view name = path.substr(path.find_last_of('/') + 1);
+  const std::size_t dot = name.find_last_of('.');
+  std::string ending(dot == std::string_view::npos || dot == 0 ? "" : name.substr(dot));
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return ending;
+}
+
+FileFormat output_format(std::string_view path) {
+  return ending_of(path) == ".mtx" ? FileFormat::kMatrixMarket : FileFormat::kNpy;
 }
 
 std::uint64_t file_bytes(FileFormat format, Scalar scalar, const MatrixShape& shape) {

@@ -72,8 +72,10 @@ struct Matrix {
 [[nodiscard]] Matrix make_matrix(const std::string& name, Scalar scalar, const MatrixShape& shape);
 
 enum class FileFormat : std::uint8_t { kNpy, kMatrixMarket };
+/// ".npy" of "dir/C.NPY": what comes behind the last dot of a name, in lower case; empty where there is none.
+[[nodiscard]] std::string ending_of(std::string_view path);
 /// Matrix Market for names that end in .mtx, else .npy.
-[[nodiscard]] FileFormat output_format(std::string_view path) noexcept;
+[[nodiscard]] FileFormat output_format(std::string_view path);
 
 /// What a file with this matrix takes: all of a .npy file, and the least that a Matrix Market file can take, for its
 /// decimals are as long as they must be. Throws Failure kOutOfMemory if the matrix cannot be addressed. @units bytes

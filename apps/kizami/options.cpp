@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -21,13 +22,6 @@ template <class T>
 T checked(std::string_view option, const Result<T>& result) {
   if (!result.ok()) throw Failure(ExitCode::kUsage, fmt::format("{} = {}", option, result.status().reason()));
   return result.value();
-}
-
-/// "--slice-format" of "slice_format".
-std::string option_of(std::string_view key) {
-  std::string out = "--" + std::string(key);
-  std::ranges::replace(out, '_', '-');
-  return out;
 }
 
 /// What may be given to an option, for the help: "entry|norm", "N", "BYTES[K|M|G]".
@@ -105,6 +99,18 @@ double rounded_part(std::string_view option, std::string_view text, double value
 }
 
 }  // namespace
+
+std::string option_of(std::string_view key) {
+  std::string out = "--" + std::string(key);
+  std::ranges::replace(out, '_', '-');
+  return out;
+}
+
+std::string option_of_variable(std::string_view variable) {
+  std::string key(variable.substr(std::string_view("KIZAMI_").size()));
+  for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return option_of(key);
+}
 
 void add_policy_options(CLI::App& app, PolicyOptions& options) {
   for (const Wish& wish : wishes()) add_wish(app, wish, options);
@@ -188,7 +194,8 @@ std::complex<double> scalar_option(std::string_view option, std::string_view tex
 }
 
 void refuse_name(std::string_view option, std::string_view value, std::string_view allowed) {
-  throw Failure(ExitCode::kUsage, fmt::format("{} = {} is unknown; allowed: {}", option, in_quotes(value), allowed));
+  throw Failure(ExitCode::kUsage, fmt::format("{} = {} is unknown; allowed: {}{}", option, in_quotes(value), allowed,
+                                              did_you_mean(value, allowed)));
 }
 
 }  // namespace kizami::cli

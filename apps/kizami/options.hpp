@@ -29,6 +29,10 @@ struct PolicyOptions {
 /// Adds the options to a command. @range `options` outlives the parse
 void add_policy_options(CLI::App& app, PolicyOptions& options);
 
+/// "--slice-format" of "slice_format", and of "KIZAMI_SLICE_FORMAT".
+[[nodiscard]] std::string option_of(std::string_view key);
+[[nodiscard]] std::string option_of_variable(std::string_view variable);
+
 /// Prints the notes to stderr. Throws Failure kUsage: unknown name, or a number out of range.
 [[nodiscard]] Policy policy_of(const PolicyOptions& options);
 

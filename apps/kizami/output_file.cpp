@@ -38,6 +38,12 @@ std::string temporary_name(const std::string& target) {
   return fmt::format("{}/.kizami-{}-{:08x}.tmp", folder_of(target), ::getpid(), device());
 }
 
+/// Pipes and devices, also behind links.
+bool is_in_place(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 /// Errors that say the bytes do not fit; others mean that the file system cannot reserve, which is no error.
 bool is_out_of_space(int error) { return error == ENOSPC || error == EFBIG || error == EDQUOT; }
 
@@ -52,6 +58,7 @@ void sync_folder(const std::string& folder) noexcept {
 }  // namespace
 
 std::string resolve_links(const std::string& path) {
+  if (is_in_place(path)) return path;
   fs::path out = path;
   for (int i = 0; i < kMaxLinks; ++i) {
     std::error_code error;
@@ -70,6 +77,16 @@ std::string path_of_rank(const std::string& path) {
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return path;
   const fs::path file(path);
   return (file.parent_path() / fmt::format("{}.{}{}", file.stem().string(), rank, file.extension().string())).string();
+}
+
+void require_writable(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  if (!is_in_place(path)) {
+    const OutputFile probe(path, 0);
+  } else if (::access(path.c_str(), W_OK) != 0) {
+    throw Failure(ExitCode::kOutputFailed,
+                  fmt::format("output {} cannot be written: {}", path, std::generic_category().message(errno)));
+  }
 }
 
 OutputFile::OutputFile(const std::string& path, std::uint64_t num_bytes) : path_(path), target_(resolve_links(path)) {

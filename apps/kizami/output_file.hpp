@@ -19,6 +19,10 @@ namespace kizami::cli {
 /// before the ending (calls.3.jsonl). - stays, and what is no regular file, as /dev/null.
 [[nodiscard]] std::string path_of_rank(const std::string& path);
 
+/// Throws Failure kOutputFailed where a file cannot be written there, before the work whose report it is to hold. What is
+/// no regular file is not opened: somebody may wait at a pipe. Empty and - pass.
+void require_writable(const std::string& path);
+
 class OutputFile {
  public:
   /// Creates the temporary and reserves num_bytes on the disk, so that what cannot be written is known before the work
@@ -45,7 +49,8 @@ class OutputFile {
   int fd_ = -1;
 };
 
-/// Follows symbolic links, the last of which may dangle. Throws Failure kOutputFailed for a loop.
+/// Follows symbolic links, the last of which may dangle, but not to what is no regular file: the link /proc/self/fd/1
+/// leads to a pipe whose name, pipe:[123], is no path. Throws Failure kOutputFailed for a loop.
 [[nodiscard]] std::string resolve_links(const std::string& path);
 
 }  // namespace kizami::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preloading.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -23,7 +24,9 @@
 
 #include "elf_file.hpp"
 #include "failure.hpp"
+#include "kizami/dropin.h"
 #include "kizami/text.hpp"
+#include "options.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -86,14 +89,55 @@ void pass_on(int signal) {
   if (child > 0) kill(child, signal);
 }
 
+/// Of the keyboard. The kernel sends these to every process of the terminal, the program among them; kill(2) to this one.
+void pass_on_if_sent(int signal, siginfo_t* info, void*) {
+  if (info->si_code <= 0) pass_on(signal);
+}
+
 void set_handlers() {
   struct sigaction action {};
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
   action.sa_handler = pass_on;
   for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(signal, &action, nullptr);
-  action.sa_handler = SIG_IGN;  // the terminal sends them to the program, too
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
+  action.sa_sigaction = pass_on_if_sent;
   for (const int signal : {SIGINT, SIGQUIT}) sigaction(signal, &action, nullptr);
+}
+
+/// What the library says of its environment; empty: it understands all. In a process of its own, whose environment this
+/// one is, and whose report nobody reads.
+std::string complaint_of(const std::string& library, const Variables& variables) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return {};
+  const pid_t asked = fork();
+  if (asked == 0) {
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+    unsetenv("KIZAMI_REPORT");
+    unsetenv("KIZAMI_AUDIT");  // which needs a folder for reports
+    void* const loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    const auto set = loaded == nullptr
+                         ? nullptr
+                         : reinterpret_cast<decltype(&kizami_dropin_set)>(dlsym(loaded, "kizami_dropin_set"));
+    const auto error = loaded == nullptr
+                           ? nullptr
+                           : reinterpret_cast<decltype(&kizami_dropin_error)>(dlsym(loaded, "kizami_dropin_error"));
+    if (set != nullptr && error != nullptr && set(KIZAMI_DROPIN_THREAD, "log", "0") != 0) {
+      const std::string_view text = error();
+      static_cast<void>(!write(ends[1], text.data(), text.size()));
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text(4096, '\0');
+  const ssize_t length = asked > 0 ? read(ends[0], text.data(), text.size()) : 0;
+  close(ends[0]);
+  if (asked > 0) {
+    while (waitpid(asked, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return text;
 }
 
 std::string base_name(std::string_view path) { return std::string(path.substr(path.find_last_of('/') + 1)); }
@@ -215,6 +259,21 @@ Variables preloading_variables(const DropinLibraries& libraries, const std::stri
   return out;
 }
 
+void require_understood(const DropinLibraries& libraries, const Variables& variables) {
+  std::string complaint = complaint_of(libraries.blas.empty() ? libraries.cublas : libraries.blas, variables);
+  if (complaint.empty()) return;
+  for (const auto& [name, value] : variables) {
+    if (!complaint.starts_with(name + " = ")) continue;
+    complaint.replace(0, name.size(), option_of_variable(name));
+    if (name == "KIZAMI_ACCURACY")
+      complaint +=
+          "; beyond: kizami gemm has --accuracy correct, the exact product rounded once, and --dd, double-double up to "
+          "bits=100";
+    break;
+  }
+  throw Failure(ExitCode::kUsage, complaint);
+}
+
 Started start_and_wait(const std::vector<std::string>& command, const std::string& path, const Variables& variables) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0)
@@ -259,14 +318,33 @@ int end_like(int status) {
 }
 
 ReportFolder::ReportFolder() {
-  path_ = (fs::temp_directory_path() / "kizami-report-XXXXXX").string();
+  const char* const wished = std::getenv("TMPDIR");
+  const std::string folder = wished != nullptr && *wished != '\0' ? wished : "/tmp";
+  path_ = folder + "/kizami-report-XXXXXX";
   if (mkdtemp(path_.data()) == nullptr)
-    throw Failure(ExitCode::kOutputFailed, fmt::format("{}: {}", in_quotes(path_), std::strerror(errno)));
+    throw Failure(ExitCode::kOutputFailed, fmt::format("TMPDIR = {}: no folder for the report can be made there: {}",
+                                                       in_quotes(folder), std::strerror(errno)));
 }
 
 void ReportFolder::remove() noexcept {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+}
+
+std::int64_t ReportFolder::num_running() const {
+  std::int64_t count = 0;
+  const std::string entry = "KIZAMI_REPORT=" + path_;
+  std::error_code error;
+  for (const auto& process : fs::directory_iterator("/proc", error)) {
+    if (process.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream environment(process.path() / "environ", std::ios::binary);
+    for (std::string one; std::getline(environment, one, '\0');) {
+      if (one != entry) continue;
+      ++count;
+      break;
+    }
+  }
+  return count;
 }
 
 std::vector<nlohmann::json> ReportFolder::lines() const {
@@ -307,7 +385,14 @@ std::string status_text(int status) {
   return fmt::format("exit status {}", WEXITSTATUS(status));
 }
 
-std::string why_no_calls(const std::string& path, const std::vector<nlohmann::json>& lines, int status) {
+std::string running_line(std::int64_t num_running) {
+  if (num_running == 0) return {};
+  return fmt::format("  the program has ended, but {} of it still run{}: their calls from now on are not seen\n",
+                     plural(num_running, "process"), num_running == 1 ? "s" : "");
+}
+
+std::string why_no_calls(const std::string& path, const std::vector<nlohmann::json>& lines, int status,
+                         std::int64_t num_running) {
   const std::string binary = binary_of(path);
   const std::string name = base_name(binary);
   const std::optional<ElfFile> elf = read_elf(binary);
@@ -320,8 +405,7 @@ std::string why_no_calls(const std::string& path, const std::vector<nlohmann::js
     if (stat(binary.c_str(), &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) != 0 && info.st_uid != getuid())
       return fmt::format("{} starts with privileges, and the loader then ignores LD_PRELOAD", name);
     return fmt::format(
-        "no process loaded the library: the program ended before ({}), or starts others without the "
-        "environment",
+        "no process loaded the library: the program ended before ({}), or took LD_PRELOAD out of the environment",
         status_text(status));
   }
   std::set<std::string> blas;
@@ -346,9 +430,17 @@ std::string why_no_calls(const std::string& path, const std::vector<nlohmann::js
   if (!foreign.empty()) return foreign + ", a name that no drop-in library has";
   std::string names;
   for (const std::string& one : blas) names += (names.empty() ? "" : ", ") + one;
-  const bool is_cut = std::ranges::none_of(
-      lines, [](const nlohmann::json& line) { return line["event"] == "process" && line.value("complete", false); });
-  const std::string ended = is_cut ? fmt::format(" (no process came to its end: {})", status_text(status)) : "";
+  if (num_running > 0)
+    return fmt::format("the program ended ({}) before {} of it, which still run{}", status_text(status),
+                       plural(num_running, "process"), num_running == 1 ? "s" : "");
+  const std::int64_t cut = processes_of(lines).cut;
+  std::string ended;
+  if (cut > 0)
+    ended = fmt::format(", but the end of {} was not seen ({})", plural(cut, "process"), status_text(status));
+  if (cut > 0 && WIFEXITED(status))
+    ended +=
+        ": it may have become a program without LD_PRELOAD in its environment, as by env -i, or left by _exit, as some "
+        "shells do";
   if (names.empty()) return "no process had loaded a BLAS" + ended;
   return fmt::format(
       "{} was loaded, but no product of it was called by name: its LAPACK calls its own kernels, it was "

@@ -41,8 +41,13 @@ struct Started {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+/// Throws Failure kUsage where the library would not understand these variables beside the environment, or the rules file
+/// that they name: in its words, but what was an option of this command (`variables`) under the option's name.
+void require_understood(const DropinLibraries& libraries, const Variables& variables);
+
 /// Starts the program with these variables beside the environment, and waits for it. Signals that end programs are
-/// passed on to it; those of the keyboard reach it by themselves. Throws Failure: it cannot be started.
+/// passed on to it, those of the keyboard where a process has sent them: a terminal sends them to the program, too.
+/// Throws Failure: it cannot be started.
 [[nodiscard]] Started start_and_wait(const std::vector<std::string>& command, const std::string& path,
                                      const Variables& variables);
 
@@ -61,6 +66,8 @@ class ReportFolder {
   ReportFolder& operator=(const ReportFolder&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
   void remove() noexcept;
+  /// Processes whose environment names this folder: those of the program that go on when it has ended.
+  [[nodiscard]] std::int64_t num_running() const;
   /// All lines of all processes, those of one behind each other. Lines that are damaged are left out.
   [[nodiscard]] std::vector<nlohmann::json> lines() const;
 
@@ -77,7 +84,12 @@ struct Processes {
 [[nodiscard]] Processes processes_of(const std::vector<nlohmann::json>& lines);
 
 /// Why no call was seen, in a sentence: found in the program's file, and in what its processes had loaded.
-[[nodiscard]] std::string why_no_calls(const std::string& path, const std::vector<nlohmann::json>& lines, int status);
+/// @param num_running  processes that go on though the program has ended
+[[nodiscard]] std::string why_no_calls(const std::string& path, const std::vector<nlohmann::json>& lines, int status,
+                                       std::int64_t num_running);
+
+/// A line for a report whose program has left processes behind; empty: none.
+[[nodiscard]] std::string running_line(std::int64_t num_running);
 
 /// "exit status 3", "signal 11 (Segmentation fault)"
 [[nodiscard]] std::string status_text(int status);

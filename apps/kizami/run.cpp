@@ -36,15 +36,13 @@ Before before_of(const std::string& name) {
   refuse_name("--before", name, "blas, cublas, all");
 }
 
-/// Wishes as typed, under the names that the drop-in libraries read.
+/// Wishes as typed, under the names that the drop-in libraries read, which check their values (require_understood()).
 Variables variables_of(const RunOptions& options) {
   static_cast<void>(policy_of(options.policy));  // refuses what no face takes
   Variables out;
   for (const auto& [key, value] : options.policy.values) {
     if (value.empty()) continue;
     if (key == "sync") throw Failure(ExitCode::kUsage, "--sync is not for programs that know nothing of Kizami");
-    if (key == "accuracy" && value == "correct")
-      throw Failure(ExitCode::kUsage, "--accuracy = 'correct' is not for unchanged programs: must be native or bits=N");
     out.emplace_back(variable_of(key), value);
   }
   for (const auto& [name, value] : options.settings) out.emplace_back(name, value);
@@ -103,16 +101,20 @@ Seen seen_in(const std::vector<nlohmann::json>& lines) {
   return seen;
 }
 
-std::string report_of(const std::string& path, const std::vector<nlohmann::json>& lines, const Started& done) {
+/// @param why_no_calls  empty: there were some
+std::string report_of(const std::vector<nlohmann::json>& lines, const Started& done, const std::string& why_no_calls,
+                      std::int64_t num_running) {
+  if (!why_no_calls.empty()) return fmt::format("kizami run: 0 calls seen, because {}\n", why_no_calls);
   const Seen seen = seen_in(lines);
-  if (seen.emulated + seen.native == 0)
-    return fmt::format("kizami run: 0 calls seen, because {}\n", why_no_calls(path, lines, done.status));
   std::string out =
-      fmt::format("kizami run: {} calls emulated, {} native, in {} process{}; {:.3g} s in all, {}\n", seen.emulated,
-                  seen.native, seen.processes, seen.processes == 1 ? "" : "es", done.seconds, status_text(done.status));
-  if (seen.cut > 0)
-    out += fmt::format("  {} process{} ended before the report was whole: calls of the last moments are not counted\n",
-                       seen.cut, seen.cut == 1 ? "" : "es");
+      fmt::format("kizami run: {} emulated, {} native, in {}; {:.3g} s in all, {}\n", plural(seen.emulated, "call"),
+                  seen.native, plural(seen.processes, "process"), done.seconds, status_text(done.status));
+  if (num_running > 0) {
+    out += running_line(num_running);
+  } else if (seen.cut > 0) {
+    out += fmt::format("  {} ended before the report was whole: calls of the last moments are not counted\n",
+                       plural(seen.cut, "process"));
+  }
   return out + table_of(lines);
 }
 
@@ -136,25 +138,27 @@ ExitCode run_program_under(const RunOptions& options) {
   if (command.empty()) throw Failure(ExitCode::kUsage, "no program: kizami run [OPTION...] -- PROGRAM [ARGUMENT...]");
   const std::string path = find_program(command[0]);
   if (path.empty()) throw Failure(static_cast<ExitCode>(127), fmt::format("{}: no such program", command[0]));
-  for (const std::string& sentence : unknown_variables(environ)) print_note(sentence);
   Variables variables = variables_of(options);
   const DropinLibraries libraries =
       find_dropin_libraries(before_of(options.before), needs_wide_integers(binary_of(path)));
+  require_understood(libraries, variables);
+  const std::string json = path_of_rank(options.json);
+  require_writable(json);
   ReportFolder folder;
   for (const auto& variable : preloading_variables(libraries, folder.path())) variables.push_back(variable);
   const Started done = start_and_wait(command, path, variables);
   const std::vector<nlohmann::json> lines = folder.lines();
+  const std::int64_t num_running = folder.num_running();
   const Seen seen = seen_in(lines);
-  const std::string json = path_of_rank(options.json);
+  const std::string reason =
+      seen.emulated + seen.native == 0 ? why_no_calls(path, lines, done.status, num_running) : "";
   if (!options.is_quiet) {
-    std::string text = report_of(path, lines, done);
+    std::string text = report_of(lines, done, reason, num_running);
     if (!libraries.note.empty()) text += "  " + libraries.note + "\n";
     if (json != options.json) text += fmt::format("  lines of this rank are in {}\n", json);
     std::fputs(text.c_str(), stderr);
   }
-  if (!json.empty())
-    write_json(json, command, lines, done,
-               seen.emulated + seen.native == 0 ? why_no_calls(path, lines, done.status) : "");
+  if (!json.empty()) write_json(json, command, lines, done, reason);
   folder.remove();  // before a signal ends this process
   return static_cast<ExitCode>(end_like(done.status));
 }

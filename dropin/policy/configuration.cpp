@@ -64,13 +64,15 @@ Status read_integer(ReadVariable read_variable, const char* variable, std::int64
 }
 
 Configuration read_process_configuration() {
-  Result<Configuration> read = read_configuration([](const char* name) -> const char* { return std::getenv(name); });
+  const auto variable = [](const char* name) -> const char* { return std::getenv(name); };
+  Result<Configuration> read = read_configuration(variable);
   Configuration out;
   if (read.ok()) {
     out = std::move(read).value();
   } else {
     out.why_off = "the configuration is not understood";
     out.complaint = read.status().reason();
+    out.report_folder = value_of(variable, "KIZAMI_REPORT");  // calls are native, and counted
   }
   out.unknown = unknown_variables(environ);
   return out;

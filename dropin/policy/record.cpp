@@ -28,6 +28,8 @@ std::string format(const char* pattern, Args... args) {
   return text;
 }
 
+std::string calls_text(std::int64_t count) { return std::to_string(count) + (count == 1 ? " call" : " calls"); }
+
 std::string shape_text(const CallReport& r) {
   std::string text = std::to_string(r.m) + "x" + std::to_string(r.n) + "x" + std::to_string(r.k);
   return r.num_products == 1 ? text : text + ", " + std::to_string(r.num_products) + " products";
@@ -114,24 +116,22 @@ std::string Record::text() const {
     in_less_memory += sum->in_less_memory;
     short_of_memory += sum->short_of_memory;
   }
-  const char* pattern = totals_.is_predicted
-                            ? "kizami summary of process %ld: %lld calls emulated, predicted to take %.3g s "
-                              "(native: %.3g s), %lld calls native\n"
-                            : "kizami summary of process %ld: %lld calls emulated in %.3g s (native, as "
-                              "predicted: %.3g s), %lld calls native\n";
-  std::string text = format(pattern, static_cast<long>(getpid()), static_cast<long long>(totals_.emulated),
-                            totals_.seconds, totals_.native_seconds, static_cast<long long>(totals_.native));
+  const char* pattern = totals_.is_predicted ? "kizami summary of process %ld: %s emulated, predicted to take %.3g s "
+                                               "(native: %.3g s), %s native\n"
+                                             : "kizami summary of process %ld: %s emulated in %.3g s (native, as "
+                                               "predicted: %.3g s), %s native\n";
+  std::string text = format(pattern, static_cast<long>(getpid()), calls_text(totals_.emulated).c_str(), totals_.seconds,
+                            totals_.native_seconds, calls_text(totals_.native).c_str());
   if (most_held_ > 0) text += "        workspaces held at most " + std::to_string(most_held_) + " bytes of a device\n";
   if (in_less_memory > 0 || short_of_memory > 0) {
-    text += format(
-        "        for lack of memory %lld calls ran in a smaller workspace, %lld were left to the native library\n",
-        static_cast<long long>(in_less_memory), static_cast<long long>(short_of_memory));
+    text += format("        for lack of memory %s ran in a smaller workspace, %lld %s left to the native library\n",
+                   calls_text(in_less_memory).c_str(), static_cast<long long>(short_of_memory),
+                   short_of_memory == 1 ? "was" : "were");
   }
   for (const Sum* sum : order) {
     const CallReport& r = sum->worst;
     text += format("%10lld x ", static_cast<long long>(sum->calls)) + call_text(r) + ": " + answer_of(r);
-    if (sum->in_less_memory > 0)
-      text += format(", %lld calls in a smaller workspace", static_cast<long long>(sum->in_less_memory));
+    if (sum->in_less_memory > 0) text += format(", %s in a smaller workspace", calls_text(sum->in_less_memory).c_str());
     if (sum->repaired > 0) text += format(", %lld elements in FP64", static_cast<long long>(sum->repaired));
     if (sum->skipped > 0)
       text += format(", %lld samples skipped: ", static_cast<long long>(sum->skipped)) + r.why_no_sample;

@@ -111,8 +111,10 @@ void write_report(const Configuration& configuration, bool is_complete) {
                 std::to_string(start.time_since_epoch().count()) + ".jsonl";
   const int error = replace_file(file.path, report_text(is_complete));
   if (error != 0 && !is_said.exchange(true))
-    (void)write_text("", "kizami: KIZAMI_REPORT = " + in_quotes(configuration.report_folder) + ": " +
-                             std::strerror(error) + "; there is no report\n");
+    (void)write_text("",
+                     "kizami: KIZAMI_REPORT = " + in_quotes(configuration.report_folder) + ": " + std::strerror(error) +
+                         "; there is no report" +
+                         (error == ENOENT ? " (kizami run and audit take theirs away when the program ends)\n" : "\n"));
   file.written = Clock::now();
   file.cost = std::chrono::duration<double>(file.written - start).count();
 }

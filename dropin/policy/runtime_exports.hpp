@@ -19,7 +19,7 @@
 namespace kizami::dropin {
 
 /// Of the thread's last failure. Trivial, so that it needs no destructor.
-inline thread_local char run_time_error[512] = "";
+inline thread_local char run_time_error[1024] = "";
 
 inline int say_run_time_error(const std::string& reason) {
   const std::size_t length = std::min(reason.size(), sizeof run_time_error - 1);

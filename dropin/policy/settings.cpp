@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kizami/nearest.hpp"
 #include "kizami/wishes.hpp"
 
 namespace kizami::dropin {
@@ -73,7 +74,8 @@ Status assign(Settings& settings, std::string_view key, std::string_view value, 
   if (find_wish(key) != nullptr && key != kSync) return set_wish(settings.policy, key, value, shown);
   std::string names;
   for (const std::string_view name : setting_names()) names += (names.empty() ? "" : ", ") + std::string(name);
-  return {StatusCode::kInvalidArgument, "the setting " + in_quotes(key) + " is unknown, must be one of " + names};
+  return {StatusCode::kInvalidArgument,
+          "the setting " + in_quotes(key) + " is unknown, must be one of " + names + did_you_mean(key, names)};
 }
 
 Status require_consistent(const Settings& settings) {

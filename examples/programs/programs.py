@@ -58,7 +58,7 @@ class Run:
             self.summary = summary.read_text() if summary.exists() else ""
 
     def calls(self, kind):
-        return sum(int(n) for n in re.findall(rf"(\d+) calls {kind}", self.summary))
+        return sum(int(n) for n in re.findall(rf"(\d+) calls? {kind}", self.summary))
 
     def emulated_routines(self):
         """Names of functions with emulated calls, as the program called them."""

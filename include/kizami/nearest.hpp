@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,20 @@ template <class Names>
     nearest = name;
   }
   return nearest;
+}
+
+/// For the end of a message that has said what is allowed: "; did you mean correct?", or nothing where no name is near.
+/// @param allowed  names with commas between: "native, correct"
+[[nodiscard]] inline std::string did_you_mean(std::string_view text, std::string_view allowed) {
+  std::vector<std::string_view> names;
+  while (!allowed.empty()) {
+    const std::size_t end = std::min(allowed.find(','), allowed.size());
+    const std::string_view name = allowed.substr(0, end);
+    names.push_back(name.substr(std::min(name.find_first_not_of(' '), name.size())));
+    allowed.remove_prefix(std::min(end + 1, allowed.size()));
+  }
+  const std::string_view nearest = nearest_name(text, names);
+  return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?";
 }
 
 }  // namespace kizami

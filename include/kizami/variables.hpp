@@ -36,4 +36,8 @@ struct Variable {
 /// name that there is. @param environment  NAME=VALUE, and a null pointer at the end
 [[nodiscard]] KIZAMI_API std::vector<std::string> unknown_variables(const char* const* environment);
 
+/// Those, and one sentence for KIZAMI_THREADS or OMP_NUM_THREADS of this process where it is no number of threads: what
+/// a product of this process finds in its environment and does not go by.
+[[nodiscard]] KIZAMI_API std::vector<std::string> variables_without_effect();
+
 }  // namespace kizami

@@ -10,11 +10,14 @@
 
 #include "base/fork_safe.hpp"
 #include "base/thread_pool.hpp"
+#include "kizami/text.hpp"
 
 namespace kizami::base {
 namespace {
 
 constexpr int kMostThreads = 0x7FFF;
+constexpr const char* kOwn = "KIZAMI_THREADS";
+constexpr const char* kCommon = "OMP_NUM_THREADS";
 
 /// The number that the text begins with, blanks before it; -1: none that `is_end` takes the rest of.
 template <class IsEnd>
@@ -28,6 +31,18 @@ std::int64_t leading_number(std::string_view text, const IsEnd& is_end) {
 }
 
 bool is_blank(std::string_view rest) { return rest.find_first_not_of(" \t\n") == std::string_view::npos; }
+
+/// The first number of a list.
+bool is_end_of_first(std::string_view rest) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  return rest.empty() || rest.front() == ',';
+}
+
+/// Of a variable, -1 where it is unset, too.
+template <class IsEnd>
+std::int64_t number_in(const char* value, const IsEnd& is_end) {
+  return value == nullptr ? -1 : leading_number(value, is_end);
+}
 
 /// @return 0: no limit
 int processors_of(std::int64_t quota, std::int64_t period) {
@@ -77,18 +92,25 @@ int read_limit() {
 }  // namespace
 
 int threads_wished(const std::function<const char*(const char*)>& read_variable) {
-  const char* const own = read_variable("KIZAMI_THREADS");
-  if (own != nullptr) {
-    const std::int64_t threads = leading_number(own, is_blank);
-    if (threads >= 0 && threads <= kMostThreads) return static_cast<int>(threads);
-  }
-  const char* const common = read_variable("OMP_NUM_THREADS");
-  if (common == nullptr) return 0;
-  const auto is_end = [](std::string_view rest) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-    return rest.empty() || rest.front() == ',';
+  const std::int64_t own = number_in(read_variable(kOwn), is_blank);
+  if (own >= 0 && own <= kMostThreads) return static_cast<int>(own);
+  return static_cast<int>(
+      std::clamp<std::int64_t>(number_in(read_variable(kCommon), is_end_of_first), 0, kMostThreads));
+}
+
+std::vector<std::string> threads_not_understood(const std::function<const char*(const char*)>& read_variable) {
+  std::vector<std::string> out;
+  const auto say = [&](const char* name, const char* value) {
+    out.push_back(std::string(name) + " = " + in_quotes(value) + " has no effect, must be in 0.." +
+                  std::to_string(kMostThreads));
   };
-  return static_cast<int>(std::clamp<std::int64_t>(leading_number(common, is_end), 0, kMostThreads));
+  const char* const own = read_variable(kOwn);
+  const std::int64_t threads = number_in(own, is_blank);
+  if (threads >= 0 && threads <= kMostThreads) return out;
+  if (own != nullptr && !is_blank(own)) say(kOwn, own);
+  const char* const common = read_variable(kCommon);
+  if (common != nullptr && !is_blank(common) && number_in(common, is_end_of_first) < 0) say(kCommon, common);
+  return out;
 }
 
 int processors_of_quota(std::string_view groups, const std::function<std::string(const std::string&)>& read) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kizami::base {
 
@@ -16,6 +17,10 @@ namespace kizami::base {
 /// KIZAMI_THREADS, 0 for no limit; where that is unset or no number, the first number of OMP_NUM_THREADS, "4" or "4,2".
 /// @param read_variable  as getenv(). @return 0: no limit
 [[nodiscard]] int threads_wished(const std::function<const char*(const char*)>& read_variable);
+
+/// A sentence for that one of the two which would be read, is set, and is no number of threads.
+[[nodiscard]] std::vector<std::string> threads_not_understood(
+    const std::function<const char*(const char*)>& read_variable);
 
 /// The processors that a control group's quota pays for, rounded up: the least of "max" or "QUOTA PERIOD" in cpu.max of
 /// the group and of those above it (version 2), or of cpu.cfs_quota_us (version 1).

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "kizami/variables.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <utility>
 
+#include "base/default_threads.hpp"
 #include "kizami/nearest.hpp"
 #include "kizami/text.hpp"
 #include "kizami/wishes.hpp"
@@ -94,6 +99,14 @@ std::vector<std::string> unknown_variables(const char* const* environment) {
     out.push_back("the variable " + std::string(name.substr(0, 60)) + " is unknown and has no effect" +
                   (nearest.empty() ? "" : "; did you mean " + std::string(kPrefix) + std::string(nearest) + "?"));
   }
+  return out;
+}
+
+std::vector<std::string> variables_without_effect() {
+  std::vector<std::string> out = unknown_variables(environ);
+  for (std::string& sentence :
+       base::threads_not_understood([](const char* name) -> const char* { return std::getenv(name); }))
+    out.push_back(std::move(sentence));
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kizami/nearest.hpp"
 #include "kizami/text.hpp"
 
 namespace kizami {
@@ -196,7 +197,8 @@ constexpr Wish kWishes[] = {
 Status unknown_wish(std::string_view key) {
   std::string keys;
   for (const Wish& wish : kWishes) keys += (keys.empty() ? "" : ", ") + std::string(wish.key);
-  return {StatusCode::kInvalidArgument, "the wish " + in_quotes(key) + " is unknown, must be one of " + keys};
+  return {StatusCode::kInvalidArgument,
+          "the wish " + in_quotes(key) + " is unknown, must be one of " + keys + did_you_mean(key, keys)};
 }
 
 }  // namespace
@@ -218,7 +220,8 @@ Status set_wish(Policy& policy, std::string_view key, std::string_view value, st
   if (wish == nullptr) return unknown_wish(key);
   if (wish->set(policy, value)) return {};
   return {StatusCode::kInvalidArgument,
-          std::string(shown.empty() ? key : shown) + " = " + in_quotes(value) + ", must be " + allowed_values(*wish)};
+          std::string(shown.empty() ? key : shown) + " = " + in_quotes(value) + ", must be " + allowed_values(*wish) +
+              (wish->kind == Wish::Kind::kWord ? did_you_mean(value, wish->values()) : "")};
 }
 
 Result<std::string> get_wish(const Policy& policy, std::string_view key) {

@@ -11,12 +11,14 @@
 namespace kizami::base {
 namespace {
 
-int wished(const std::map<std::string, std::string>& environment) {
-  return threads_wished([&](const char* name) -> const char* {
+auto reader_of(const std::map<std::string, std::string>& environment) {
+  return [&environment](const char* name) -> const char* {
     const auto it = environment.find(name);
     return it == environment.end() ? nullptr : it->second.c_str();
-  });
+  };
 }
+
+int wished(const std::map<std::string, std::string>& environment) { return threads_wished(reader_of(environment)); }
 
 TEST(DefaultThreads, OwnVariableThenThatOfOpenMp) {
   EXPECT_EQ(wished({}), 0);
@@ -31,6 +33,19 @@ TEST(DefaultThreads, WhatIsNoNumberDoesNotCount) {
     EXPECT_EQ(wished({{"OMP_NUM_THREADS", text}}), 0) << text;
   for (const char* text : {"", "x", "-1", "32768", "2,3"})
     EXPECT_EQ(wished({{"KIZAMI_THREADS", text}, {"OMP_NUM_THREADS", "5"}}), 5) << text;
+}
+
+TEST(DefaultThreads, WhatIsNoNumberIsSaid) {
+  const auto said = [](const std::map<std::string, std::string>& environment) {
+    std::string all;
+    for (const std::string& one : threads_not_understood(reader_of(environment))) all += one + "\n";
+    return all;
+  };
+  EXPECT_EQ(said({{"KIZAMI_THREADS", " 2 "}, {"OMP_NUM_THREADS", "x"}}), "");  // which nobody reads
+  EXPECT_EQ(said({{"KIZAMI_THREADS", ""}, {"OMP_NUM_THREADS", "4,2"}}), "");
+  EXPECT_EQ(said({{"KIZAMI_THREADS", "32768"}, {"OMP_NUM_THREADS", "x"}}),
+            "KIZAMI_THREADS = '32768' has no effect, must be in 0..32767\n"
+            "OMP_NUM_THREADS = 'x' has no effect, must be in 0..32767\n");
 }
 
 int quota(const std::string& groups, const std::map<std::string, std::string>& files) {

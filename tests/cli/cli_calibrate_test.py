@@ -63,7 +63,7 @@ class CalibrateTest(CliTest):
         content = json.loads(self.text)
         self.assertEqual((content["format"], "kizami " + content["kizami"] + "\n"), (1, self.succeed("--version")))
         machine = json.loads(self.succeed("info", "--json"))["machine"]
-        self.assertEqual((str(content["threads"]), content["blas"]), (machine["threads"], machine["native"]))
+        self.assertEqual((content["threads"], content["blas"]), (machine["threads"], machine["native"]))
         for value in content["measured"].values():
             if not isinstance(value, list):
                 self.assertGreater(value, 0)

@@ -5,7 +5,7 @@ import os
 import re
 
 import cli_support
-from cli_support import BAD_INPUT, CHECK_FAILED, IS_SANITIZED, REFUSED, SPOILER, USAGE, CliTest, random_matrix, some
+from cli_support import BAD_INPUT, CHECK_FAILED, IS_SANITIZED, OK, REFUSED, SPOILER, USAGE, CliTest, random_matrix, some
 
 CASES = ["d nn 5x7x9 a=1 b=0", "s tt 33x17x65 a=-1 b=0.5 A=exprand:phi=2 B=randn ld+3", "d nt 16x16x300 a=1 b=0 gauge=norm",
          "d nn 4x4x4 a=1 b=0 A=randn,nan@middle B=randn,inf@corner", "s nn 8x8x8 a=1 b=0 accuracy=bits=20 layout=row",
@@ -32,14 +32,20 @@ class CommandsTest(CliTest):
             text = self.succeed(command, "--help")
             self.assertIn(f"kizami {command}", text)
             self.assertEqual(self.succeed("help", command), text)
-        self.expect_error(USAGE, "help", "gemn", says="'gemn'")
+        self.expect_error(USAGE, "help", "gemn", says=("'gemn'", "; did you mean gemm?"))
+        self.expect_error(USAGE, "help", "polcy", says="; did you mean policy?")
+        self.expect_error(USAGE, "--verison", says="; did you mean --version?")
         self.assertRegex(self.succeed("--version"), r"\Akizami \d+\.\d+\.\d+\n\Z")
 
     def test_info(self):
-        self.assertIn("cpu_ref", self.succeed("info"))
+        report = self.succeed("info")
         facts = json.loads(self.succeed("info", "--json"))
         self.assertEqual("kizami " + facts["version"] + "\n", self.succeed("--version"))
-        self.assertGreaterEqual(int(facts["machine"]["threads"]), 1)
+        self.assertRegex(report, rf"\Aversion +{facts['version']}\ncuda +{facts['cuda'] or 'none'}\ndevice")
+        self.assertIn("cpu_ref", report)
+        self.assertGreaterEqual(facts["machine"]["threads"], 1)
+        self.assertIs(type(facts["machine"]["avx2"]), bool)
+        self.assertNotIn("--device", facts.get("why_no_device", ""))
         self.assertTrue(any("cpu_ref" in engine for engine in facts["machine"]["engine"]))
         self.assertNotEqual(facts["device"] is None, "why_no_device" not in facts)
         self.assertEqual(facts["device"] is None, facts["devices"] == [])
@@ -50,13 +56,45 @@ class CommandsTest(CliTest):
         """OMP_NUM_THREADS, and KIZAMI_THREADS before it, limit what is asked for by nobody; never beyond the processors."""
         def threads(**variables):
             environment = {k: v for k, v in os.environ.items() if k not in ("KIZAMI_THREADS", "OMP_NUM_THREADS")}
-            return int(json.loads(self.succeed("info", "--json", env=environment | variables))["machine"]["threads"])
+            return json.loads(self.succeed("info", "--json", env=environment | variables))["machine"]["threads"]
         most = threads()
         self.assertLessEqual(most, len(os.sched_getaffinity(0)))
         self.assertEqual(threads(OMP_NUM_THREADS="1"), 1)
         self.assertEqual(threads(KIZAMI_THREADS="1", OMP_NUM_THREADS="2"), 1)
         self.assertEqual(threads(KIZAMI_THREADS="0", OMP_NUM_THREADS="1"), most)
         self.assertEqual(threads(OMP_NUM_THREADS="30000"), most)
+
+    def test_gemm_names_the_threads_of_the_environment(self):
+        self.matrix("A.npy", [[1.0]])
+        for variable in ("OMP_NUM_THREADS", "KIZAMI_THREADS"):
+            environment = {k: v for k, v in os.environ.items() if k not in ("KIZAMI_THREADS", "OMP_NUM_THREADS")} | {variable: "1"}
+            for more in ((), ("--dd",)):
+                words = ("gemm", "A.npy", "A.npy", "-o", "C.npy", *more)
+                self.assertEqual(json.loads(self.succeed(*words, "--json", env=environment))["threads"], 1)
+            self.assertIn("at most 1 thread\n", self.succeed("gemm", "A.npy", "A.npy", "-o", "C.npy", env=environment))
+
+    def test_variables_without_effect_are_said(self):
+        self.matrix("A.npy", [[1.0]])
+        plain = {k: v for k, v in os.environ.items() if k not in ("KIZAMI_THREADS", "OMP_NUM_THREADS")}
+        for variable, value, says in (("OMP_NUM_THREADS", "abc", "OMP_NUM_THREADS = 'abc' has no effect, must be in 0..32767"),
+                                      ("KIZAMI_THREADS", "-1", "KIZAMI_THREADS = '-1' has no effect, must be in 0..32767"),
+                                      ("KIZAMI_TREADS", "1", "the variable KIZAMI_TREADS is unknown and has no effect; did you mean "
+                                                             "KIZAMI_THREADS?")):
+            for words in (("plan", 30, 20, 10), ("gemm", "A.npy", "A.npy", "-o", "C.npy")):
+                result = self.run_cli(*words, env=plain | {variable: value})
+                self.assertEqual((result.returncode, result.stderr), (OK, f"kizami: note: {says}\n"))
+            self.succeed("gemm", "A.npy", "A.npy", "-o", "C.npy", "-q", env=plain | {variable: value})
+        for value in ("", "4,2", " 2 "):
+            self.succeed("plan", 30, 20, 10, env=plain | {"OMP_NUM_THREADS": value})
+
+    def test_misspelt_values_have_a_suggestion(self):
+        for words, says in ((("plan", 3, 3, 3, "--accuracy", "corect"), "; did you mean correct?"),
+                            (("plan", 3, 3, 3, "--scheme", "ozkai2"), "; did you mean ozaki2?"),
+                            (("plan", 3, 3, 3, "--dtype", "float46"), "; did you mean float64?"),
+                            (("check", "d nn 3x3x3 A=exprnd:phi=4"), "; did you mean exprand?"),
+                            (("check", "d nn 3x3x3 scheme=ozkai2"), "; did you mean ozaki2?"),
+                            (("check", "d nn 3x3x3 shceme=ozaki2"), "; did you mean scheme=?")):
+            self.assertIn(says, self.run_cli(*words).stderr, words)
 
     def test_help_of_variables(self):
         text = self.succeed("help", "variables")

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import cli_support
-from cli_support import IS_ROOT, IS_SANITIZED, MEMORY, OK, OUTPUT, REPORT, CliTest, npy_bytes, random_matrix, read_npy
+from cli_support import IS_ROOT, IS_SANITIZED, MEMORY, OK, OUTPUT, REPORT, USAGE, CliTest, npy_bytes, random_matrix, read_npy
 
 SLOW = ("gemm", "L.npy", "L.npy", "-o", "C.npy", "--engine", "cpu_ref", "--threads", "1")
 LARGE = 512 if IS_SANITIZED else 1024
@@ -42,6 +42,22 @@ class OutputTest(CliTest):
         self.refuse("new/", "new/")
         self.refuse("x" * 300, "name too long")
         self.refuse("/proc/C.npy", "/proc/C.npy")
+
+    def test_endings_have_any_case(self):
+        self.expect_error(USAGE, "gemm", "A.npy", "B.npy", "-o", "C.CSV", says=".csv is not written")
+        self.succeed("gemm", "A.npy", "B.npy", "-q", "-o", "C.MTX")
+        self.assertTrue((self.dir / "C.MTX").read_bytes().startswith(b"%%MatrixMarket matrix array real general\n"))
+
+    def test_standard_output_may_be_a_pipe(self):
+        self.succeed("gemm", "A.npy", "B.npy", "-q", "-o", "C.npy")
+        for name in ("/dev/stdout", "/proc/self/fd/1"):
+            result = subprocess.run([cli_support.PROGRAM, "gemm", "A.npy", "B.npy", "-q", "-o", name], cwd=self.dir, capture_output=True,
+                                    timeout=250)
+            self.assertEqual((result.returncode, result.stderr, result.stdout), (OK, b"", (self.dir / "C.npy").read_bytes()))
+        (self.dir / "link").symlink_to("/dev/stdout")
+        result = subprocess.run([cli_support.PROGRAM, "gemm", "A.npy", "B.npy", "-q", "-o", "link"], cwd=self.dir, capture_output=True,
+                                timeout=250)
+        self.assertEqual(result.stdout, (self.dir / "C.npy").read_bytes())
 
     def test_full_disk(self):
         self.refuse("/dev/full", "No space left")

@@ -15,7 +15,7 @@ class Done:
 
     def calls(self, kind):
         """The calls "emulated" or "native", of all processes."""
-        return sum(int(n) for n in re.findall(rf"(\d+) calls {kind}", self.summary))
+        return sum(int(n) for n in re.findall(rf"(\d+) calls? {kind}", self.summary))
 
     def ratios(self):
         """Error / bound of all samples."""

@@ -148,7 +148,8 @@ class PreloadTest(unittest.TestCase):
     def test_a_report_that_cannot_be_written_is_said_once(self):
         done = run("contract", KIZAMI_REPORT="/nowhere", **FORCED)
         self.assertEqual((done.status, done.calls("emulated")), (0, 8))
-        self.assertEqual(done.errors, "kizami: KIZAMI_REPORT = '/nowhere': No such file or directory; there is no report\n")
+        self.assertEqual(done.errors, "kizami: KIZAMI_REPORT = '/nowhere': No such file or directory; there is no report "
+                                      "(kizami run and audit take theirs away when the program ends)\n")
 
     def test_an_audit_needs_a_report(self):
         done = run("contract", KIZAMI_AUDIT="1")

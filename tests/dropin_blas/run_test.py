@@ -8,6 +8,7 @@ CALLS: calls.cpp, linked with a BLAS.
 import html.parser
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -137,6 +138,37 @@ class RunTest(unittest.TestCase):
         self.assertEqual(process.returncode, 9)
         self.assertLess(time.monotonic() - begin, 30)
 
+    def test_signals_of_the_keyboard_are_passed_on_where_a_process_sends_them(self):
+        trap = "trap 'echo int' INT; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
+
+        def said_after(send):
+            """What the program prints that gets `send`, and is ended half a second later; in a group of its own, as of a terminal."""
+            process = subprocess.Popen([KIZAMI, "run", "--quiet", "--", "sh", "-c", trap], env=self.environment, stdout=subprocess.PIPE,
+                                       text=True, start_new_session=True)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            send(process)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGTERM)
+            said = process.communicate(timeout=60)[0]
+            self.assertEqual(process.returncode, 9)
+            return said.splitlines()
+        self.assertEqual(said_after(lambda process: process.send_signal(signal.SIGINT)), ["int"])
+
+    def test_a_key_of_the_terminal_reaches_the_program_once(self):
+        trap = "trap 'echo int' INT; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(KIZAMI, [KIZAMI, "run", "--quiet", "--", "sh", "-c", trap], self.environment)
+        said = os.read(terminal, 100)
+        while b"ready" not in said:
+            said += os.read(terminal, 100)
+        os.write(terminal, b"\x03")
+        time.sleep(0.5)
+        os.kill(pid, signal.SIGTERM)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 9)
+        said = os.read(terminal, 1000)
+        self.assertEqual(said.count(b"int\r\n"), 1, said)
+
     def test_what_cannot_be_started(self):
         done = self.run_under("run", "--", "no-such-program")
         self.assertEqual((done.returncode, done.stderr), (127, "kizami: error: no-such-program: no such program\n"))
@@ -149,9 +181,48 @@ class RunTest(unittest.TestCase):
             self.assertEqual(done.returncode, 2, words)
             self.assertRegex(done.stderr, r"^kizami: error: [^\n]+\n$")
 
+    def test_a_variable_that_is_not_understood_is_refused(self):
+        for command in ("run", "audit"):
+            done = self.run_under(command, "--", "sh", "-c", "echo started", KIZAMI_MIN_SIZE="abc")
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertEqual(done.stderr, "kizami: error: KIZAMI_MIN_SIZE = 'abc', must be auto or an integer of 0..1048576\n")
+
+    def test_reports_that_cannot_be_written_are_refused_before_the_start(self):
+        for words in (("run", "--json", "/nodir/x"), ("audit", "--html", "/nodir/x"), ("audit", "--rules", "."), ("audit", "--json", "")):
+            done = self.run_under(*words, "--", "sh", "-c", "echo started; exit 3")
+            expected = (3, "started\n") if words[-1] == "" else (6, "")
+            self.assertEqual((done.returncode, done.stdout), expected, done.stderr)
+        self.assertFalse([path for path in self.dir.iterdir() if path.name.startswith(".kizami")])
+
+    def test_without_a_folder_for_reports(self):
+        done = self.run_under("run", "--", "sh", "-c", "echo started", TMPDIR="/nodir")
+        self.assertEqual((done.returncode, done.stdout), (6, ""))
+        self.assertEqual(done.stderr, "kizami: error: TMPDIR = '/nodir': no folder for the report can be made there: "
+                                      "No such file or directory\n")
+
+    def test_a_program_without_dashes_before_it(self):
+        for words, meant in ((("run", "python3", "one.py", "-c", "a b"), "kizami run -- python3 one.py -c 'a b'"),
+                             (("run", "--scheme", "ozaki2", "-q", "./solver"), "kizami run --scheme ozaki2 -q -- ./solver"),
+                             (("audit", "--html=a.html", "sh", "it's"), "kizami audit --html=a.html -- sh 'it'\\''s'")):
+            done = self.run_under(*words)
+            self.assertEqual((done.returncode, done.stderr), (2, f"kizami: error: put -- before the program: {meant}\n"))
+
     def test_options_that_mean_nothing_are_refused(self):
+        (self.dir / "bad.rules").write_text("routine=gemm : scheme=ozaki2\n: scheme=fast\n")
+        misspelt = self.dir / ("a" * 100 + ".rules")
+        misspelt.write_text(": shceme=ozaki2\n")
         for words, says in ((("--acuracy", "bits=40"), "run has no option '--acuracy'; did you mean --accuracy?"),
-                            (("--accuracy", "correct"), "must be native or bits=N"),
+                            (("--accuracy", "correct"), "--accuracy = 'correct', must be native or bits=N with N of 1..52"),
+                            (("--accuracy", "bits=60"), "--accuracy = 'bits=60', must be native or bits=N with N of 1..52; beyond: kizami "
+                                                        "gemm has --accuracy correct, the exact product rounded once, and --dd"),
+                            (("--accuracy", "natve"), "; did you mean native?"),
+                            (("--min-size", "abc"), "--min-size = 'abc', must be auto or an integer of 0..1048576"),
+                            (("--monitor", "-1"), "--monitor = '-1', must be an integer of 0..2147483647"),
+                            (("--rules", "nofile"), "--rules = 'nofile': No such file or directory"),
+                            (("--rules", "bad.rules"), "bad.rules:2: scheme = 'fast', must be one of auto, native"),
+                            (("--rules", misspelt), f"{misspelt}:1: the setting 'shceme' is unknown, must be one of accuracy, "),
+                            (("--rules", misspelt), "learned, log; did you mean scheme?\n"),
+                            (("--before", "blsa"), "--before = 'blsa' is unknown; allowed: blas, cublas, all; did you mean blas?"),
                             (("--before", "mkl"), "--before = 'mkl' is unknown; allowed: blas, cublas, all")):
             done = self.run_under("run", *words, "--", "true")
             self.assertEqual((done.returncode, says in done.stderr), (2, True), done.stderr)
@@ -168,6 +239,36 @@ class RunTest(unittest.TestCase):
 
     def test_no_calls_because_no_blas_is_loaded(self):
         self.assertIn("no process had loaded a BLAS", self.reason("true"))
+
+    def test_calls_of_a_process_that_does_not_understand_its_variables_are_native(self):
+        done = self.run_under("run", "--", "env", "KIZAMI_RULES=nofile", CALLS, "contract", "plain", 20)
+        self.assertRegex(done.stderr, r"kizami run: 0 calls emulated, [1-9]\d* native, in 1 process; ")
+        self.assertIn("native: the configuration is not understood", done.stderr)
+
+    def test_no_calls_because_the_preload_is_taken_out_of_the_environment(self):
+        for words in (("-u", "LD_PRELOAD"), ("-i",)):
+            self.assertRegex(self.reason("env", *words, CALLS, "contract", "plain", 20),
+                             r"because no process had loaded a BLAS, but the end of 1 process was not seen \(exit status \d\): it may have become "
+                             r"a program without LD_PRELOAD in its environment, as by env -i,")
+
+    def test_processes_that_go_on_are_said(self):
+        started = time.monotonic()
+        done = self.run_under("run", "--", "sh", "-c", f"(sleep 2; {CALLS} contract plain 20) > later 2>&1 & exit 5")
+        self.assertLess(time.monotonic() - started, 1.9)
+        self.assertEqual(done.returncode, 5)
+        self.assertRegex(done.stderr, r"0 calls seen, because the program ended \(exit status 5\) before (1 process of it, which still runs"
+                                      r"|2 processes of it, which still run)\n")
+        done = self.run_under("audit", "--", "sh", "-c", f"{CALLS} contract plain 20; sleep 2 >&- 2>&- & sleep 0.5; {CALLS} contract plain 20")
+        self.assertIn("the program has ended, but 1 process of it still runs: their calls from now on are not seen", done.stderr)
+        time.sleep(2.5)
+        self.assertIn("kizami run and audit take theirs away when the program ends", (self.dir / "later").read_text())
+
+    def test_one_call_is_singular(self):
+        self.compiled("libwrong.so", WRONG_BLAS, "-shared", "-fPIC")
+        program = self.compiled("product", TILE.replace("i < 20", "i < 1"), "./libwrong.so", "-Wl,-rpath,$ORIGIN")
+        done = self.run_under("run", "--min-size", 0, "--", program, KIZAMI_SUMMARY="1")
+        self.assertIn("kizami run: 1 call emulated, 0 native, in 1 process; ", done.stderr)
+        self.assertRegex(done.stderr, r"kizami summary of process \d+: 1 call emulated in .*, 0 calls native\n")
 
     def test_no_calls_because_none_is_made(self):
         self.assertRegex(self.reason(CALLS), r"lib\w*blas\S* was loaded, but no product of it was called by name")

@@ -58,7 +58,7 @@ def run(library, folder, tester, ranks):
         except subprocess.TimeoutExpired:
             process.terminate()  # mpiexec ends its ranks
             text, status = process.communicate()[0], 124
-        emulated = [int(n) for n in re.findall(r"(\d+) calls emulated", summary.read_text())] if summary.exists() else []
+        emulated = [int(n) for n in re.findall(r"(\d+) calls? emulated", summary.read_text())] if summary.exists() else []
         return status, text, emulated
 
 

@@ -144,8 +144,7 @@ TEST_F(Memory, LackOfItIsInLogAndSummary) {
   EXPECT_NE(logged.find("native: there is no memory for a workspace, nor for a smaller one"), std::string::npos)
       << logged;
   EXPECT_TRUE(is_in_summary("workspaces held at most 123456 bytes of a device\n"));
-  EXPECT_TRUE(
-      is_in_summary("for lack of memory 1 calls ran in a smaller workspace, 1 were left to the native library\n"))
+  EXPECT_TRUE(is_in_summary("for lack of memory 1 call ran in a smaller workspace, 1 was left to the native library\n"))
       << dropin::process_record().text();
 }
 

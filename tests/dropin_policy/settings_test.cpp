@@ -77,11 +77,13 @@ TEST(Settings, BytesHaveSuffixes) {
 TEST(Settings, RefusalsNameTheValueAndWhatIsAllowed) {
   EXPECT_EQ(refusal("accuracy", "bits=53"), "accuracy = 'bits=53', must be native or bits=N with N of 1..52");
   EXPECT_EQ(refusal("accuracy", "correct"), "accuracy = 'correct', must be native or bits=N with N of 1..52");
-  EXPECT_EQ(refusal("scheme", "ozaki3"), "scheme = 'ozaki3', must be one of auto, native, ozaki2, ec, ozaki1");
+  EXPECT_EQ(refusal("scheme", "ozaki3"),
+            "scheme = 'ozaki3', must be one of auto, native, ozaki2, ec, ozaki1; did you mean ozaki2?");
   EXPECT_EQ(refusal("min_size", "1048577"), "min_size = '1048577', must be auto or an integer of 0..1048576");
   EXPECT_EQ(refusal("threads", "32768"), "threads = '32768', must be in 0..32767");
   EXPECT_EQ(refusal("log", "yes"), "log = 'yes', must be 0 or 1");
   EXPECT_EQ(refusal("colour", "1").find("the setting 'colour' is unknown, must be one of accuracy, gauge"), 0U);
+  EXPECT_TRUE(refusal("shceme", "ec").ends_with("; did you mean scheme?"));
   EXPECT_EQ(refusal("log", "\x1b[31m" + std::string(100, 'x')).find('\x1b'), std::string::npos);
 }
 

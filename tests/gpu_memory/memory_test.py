@@ -55,11 +55,11 @@ def number(pattern, text):
 
 
 def emulated(summary):
-    return number(r": (\d+) calls emulated", summary)
+    return number(r": (\d+) calls? emulated", summary)
 
 
 def in_less_memory(summary):
-    return number(r"lack of memory (\d+) calls ran in a smaller workspace", summary)
+    return number(r"lack of memory (\d+) calls? ran in a smaller workspace", summary)
 
 
 def most_held(summary):

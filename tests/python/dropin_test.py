@@ -52,7 +52,7 @@ def test_policies_of_threads_and_of_the_process(tmp_path):
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert done.stdout.splitlines()[0] == "accuracy = 'bits=99', must be native or bits=N with N of 1..52"
-    assert "the setting 'acuracy' is unknown" in done.stdout
+    assert "the setting 'acuracy' is unknown" in done.stdout and "; did you mean accuracy?" in done.stdout
     calls = [x for x in map(json.loads, (tmp_path / "s.jsonl").read_text().splitlines())
              if x["event"] == "calls" and "gemm" in x["routine"] and x["m"] == 100]
     bounds = sorted(x["bound"] for x in calls if x["answer"] == "ozaki2" for _ in range(x["calls"]))

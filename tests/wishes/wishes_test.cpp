@@ -108,7 +108,7 @@ struct Refusal {
 TEST(Wishes, WhatIsNotAllowedIsNamedAndChangesNothing) {
   const Refusal refusals[] = {
       {"gauge", "row", "gauge = 'row', must be one of entry, norm"},
-      {"gauge", "Norm", "gauge = 'Norm', must be one of entry, norm"},
+      {"gauge", "Norm", "gauge = 'Norm', must be one of entry, norm; did you mean norm?"},
       {"accuracy", "bits=0", "accuracy = 'bits=0', must be one of native, correct, bits=N with N in 1..100"},
       {"accuracy", "bits=101", "accuracy = 'bits=101', must be one of native, correct, bits=N with N in 1..100"},
       {"accuracy", "bits", "accuracy = 'bits', must be one of native, correct, bits=N with N in 1..100"},
