@@ -24,6 +24,7 @@
 #include "elf_file.hpp"
 #include "failure.hpp"
 #include "kizami/text.hpp"
+#include "kizami/variables.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -262,6 +263,7 @@ ReportFolder::ReportFolder() {
   path_ = (fs::temp_directory_path() / "kizami-report-XXXXXX").string();
   if (mkdtemp(path_.data()) == nullptr)
     throw Failure(ExitCode::kOutputFailed, fmt::format("{}: {}", in_quotes(path_), std::strerror(errno)));
+  std::ofstream(fs::path(path_) / kUnknownAreSaid);  // by this command
 }
 
 void ReportFolder::remove() noexcept {

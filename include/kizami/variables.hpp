@@ -36,4 +36,7 @@ struct Variable {
 /// name that there is. @param environment  NAME=VALUE, and a null pointer at the end
 [[nodiscard]] KIZAMI_API std::vector<std::string> unknown_variables(const char* const* environment);
 
+/// A file in the folder of KIZAMI_REPORT, of whoever says them first: other processes of the run then do not.
+inline constexpr char kUnknownAreSaid[] = "unknown-variables-are-said";
+
 }  // namespace kizami

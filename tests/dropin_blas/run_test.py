@@ -161,6 +161,19 @@ class RunTest(unittest.TestCase):
         self.assertEqual(done.stderr, "kizami: note: the variable KIZAMI_ACCURCY is unknown and has no effect; did you mean "
                                       "KIZAMI_ACCURACY?\n")
 
+    def test_a_variable_that_is_none_is_said_once(self):
+        """By the command, and not again by each process that multiplies."""
+        done = self.run_under("run", "--min-size", 0, "--", "sh", "-c", f"{CALLS} contract plain 20; {CALLS} child_exits plain 20",
+                              KIZAMI_ACCURCY="bits=30")
+        self.assertEqual(done.stderr.count("KIZAMI_ACCURCY"), 1, done.stderr)
+
+    def test_processes_with_one_folder_say_once_that_a_variable_is_none(self):
+        library = Path(KIZAMI).resolve().parents[1] / "lib/libkizami_blas.so"
+        (self.dir / "reports").mkdir()
+        done = self.start("sh", "-c", f"{CALLS} contract plain 20; {CALLS} contract plain 20", LD_PRELOAD=str(library),
+                          KIZAMI_REPORT="reports", KIZAMI_ACCURCY="bits=30")
+        self.assertEqual(done.stderr.count("KIZAMI_ACCURCY"), 1, done.stderr)
+
     def reason(self, *words):
         done = self.run_under("run", "--", *words)
         self.assertRegex(done.stderr, r"^kizami run: 0 calls seen, because ")
