@@ -45,7 +45,13 @@ std::string shortened(const std::string& text, std::size_t most) {
   return text.size() <= most ? text : "..." + text.substr(text.size() - most + 3);
 }
 
-std::string label_of(const AuditSite& site) { return site.routine + " " + shortened(site.site, 28); }
+/// The offset tells places of one function apart.
+std::string label_of(const AuditSite& site) {
+  constexpr std::size_t kMost = 46;  // of the label's width
+  const std::string offset = site.offset.empty() ? "" : "+" + site.offset;
+  const std::size_t taken = site.routine.size() + 1 + offset.size();
+  return site.routine + " " + shortened(site.site, kMost - std::min<std::size_t>(taken, kMost - 12)) + offset;
+}
 
 std::string text_at(double x, double y, const std::string& text, const char* anchor = "start") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
@@ -158,25 +164,27 @@ std::string table(const AuditSummary& s) {
   std::string out =
       "<table><tr><th>place</th><th>routine</th><th>calls</th><th>seconds</th><th>Gflop/s</th><th>shapes m x n x k "
       "(calls)</th>"
-      "<th>spread of A, B</th><th>bits</th><th>error / bound</th><th>gain</th></tr>\n";
+      "<th>samples</th><th>spread of A, B</th><th>bits</th><th>error / bound</th><th>gain</th></tr>\n";
   for (const AuditSite& site : s.sites) {
     std::string shapes;
     for (std::size_t i = 0; i < std::min<std::size_t>(site.shapes.size(), 3); ++i) {
       const AuditShape& shape = site.shapes[i];
       const std::string times = shape.products > 1 ? fmt::format("{} x ", shape.products) : "";
-      shapes += fmt::format("{}{}{}x{}x{} ({})", i == 0 ? "" : ", ", times, shape.m, shape.n, shape.k, shape.calls);
+      shapes += fmt::format("{}{}{} ({})", i == 0 ? "" : ", ", times, shape_text(shape), shape.calls);
     }
     if (site.shapes.size() > 3) shapes += fmt::format(" and {} more", site.shapes.size() - 3);
     const bool is_sampled = site.samples > 0;
     std::string notes;
     for (const std::string& note : site.notes) notes += "<br>" + escaped(note);
-    if (site.captured > 0) notes += fmt::format("<br>{} calls captured into graphs", site.captured);
+    if (const std::string slowness = slowness_of(site); !slowness.empty()) notes += "<br>" + slowness;
+    if (site.captured > 0) notes += fmt::format("<br>{} captured into graphs", counted(site.captured, "call"));
     if (!is_sampled && !site.why_no_sample.empty()) notes += "<br>no sample: " + escaped(site.why_no_sample);
     out += fmt::format(
         "<tr><td>{}+{}{}</td><td>{}</td><td>{}</td><td>{:.3g}</td><td>{:.3g}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<td>{}</td>"
         "<td>{}</td><td>{}</td></tr>\n",
         escaped(site.site), escaped(site.offset), notes, escaped(site.routine), site.calls, site.seconds,
-        site.seconds > 0 ? site.gflop / site.seconds : 0, shapes,
+        site.seconds > 0 ? site.gflop / site.seconds : 0, shapes, site.samples,
         is_sampled ? fmt::format("{}, {}{}", site.spread_a, site.spread_b, site.has_nonfinite ? ", Inf or NaN" : "")
                    : "-",
         is_sampled ? std::to_string(site.bits) : "-",
@@ -213,20 +221,21 @@ std::string audit_html(const AuditSummary& s) {
   if (s.calls == 0)
     return out + fmt::format("<p>0 calls were seen, because {}.</p></body></html>\n", escaped(s.why_no_calls));
   out += fmt::format(
-      "<p>{} products in {} process{}; the run took {:.3g} s and ended with {}. All results are of the program's own "
+      "<p>{} in {}; the run took {:.3g} s and ended with {}. All results are of the program's own "
       "library. Samples took {:.3g} s.{}</p>\n",
-      s.calls, s.processes, s.processes == 1 ? "" : "es", s.seconds, escaped(s.ended), s.sampled_seconds,
-      s.cut > 0 ? fmt::format(" <b>{} process(es) ended before the report was whole: calls of the last moments are "
-                              "not counted.</b>",
-                              s.cut)
-                : "");
+      counted(s.calls, "product"), counted(s.processes, "process"), s.seconds, escaped(s.ended), s.sampled_seconds,
+      s.cut > 0
+          ? fmt::format(" <b>{} ended before the report was whole: calls of the last moments are not counted.</b>",
+                        counted(s.cut, "process"))
+          : "");
   for (const std::string& device : s.devices)
     out += fmt::format("<p>On {}: its times are of the device.</p>\n", escaped(device));
   out += "<h2>Time in products</h2>\n" + time_picture(s);
   out +=
       "<h2>By place</h2>\n<p class=\"key\"><span class=\"own\" style=\"background:#2b6ca3\"></span>the program's own "
       "library"
-      "<span style=\"background:#d9822b\"></span>Kizami on this machine, predicted, at the same accuracy</p>\n" +
+      "<span style=\"background:#d9822b\"></span>Kizami on this machine, predicted, at the same accuracy. The gain is "
+      "beside what the library took or, if that is less, what it is predicted to take.</p>\n" +
       sites_picture(s);
   out += cards_picture(s);
   out +=

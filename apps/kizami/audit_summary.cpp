@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <tuple>
 
 #include "kizami/predict.hpp"
@@ -17,22 +19,43 @@ namespace {
 
 constexpr std::size_t kShownSites = 20;
 constexpr double kWorthIt = 1.1;  ///< predictions err
+/// A measured time so many times as long as the predicted one is of a busy machine or of another library.
+constexpr double kMuchLonger = 2;
 
 std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "-"; }
 
-std::string shape_text(const AuditShape& s) { return fmt::format("{}x{}x{}", s.m, s.n, s.k); }
+/// Of all calls. A row that keeps no shapes has their sum.
+double multiplications_of(const nlohmann::json& line) {
+  if (line.contains("multiplications")) return line["multiplications"].get<double>() * line.value("part", 1.0);
+  double product = line.value("part", 1.0);
+  for (const char* const factor : {"m", "n", "k", "products", "calls"}) product *= line.value(factor, 0.0);
+  return product;
+}
+
+/// What shapes with a prediction would take, beside what they took and what the native library can do.
+void compare(AuditSite& site, const AuditShape& shape, const nlohmann::json& line) {
+  const auto calls = static_cast<double>(shape.calls);
+  const double of_model = line.value("predicted_native_seconds", 0.0) * calls;
+  const double native = of_model > 0 ? of_model : shape.seconds;
+  site.measured_seconds += shape.seconds;
+  site.native_seconds += native;
+  site.compared_seconds += std::min(shape.seconds, native);
+  site.predicted_seconds += line["predicted_seconds"].get<double>() * calls;
+  if (!site.scheme.empty() && shape.seconds < site.scheme_seconds) return;
+  site.scheme = line.value("predicted_scheme", "");
+  site.scheme_seconds = shape.seconds;
+}
 
 void add(AuditSite& site, const nlohmann::json& line) {
   const AuditShape shape{line.value("m", std::int64_t{0}), line.value("n", std::int64_t{0}),
                          line.value("k", std::int64_t{0}), line.value("products", std::int64_t{1}),
                          line.value("part", 1.0),          line.value("calls", std::int64_t{0}),
-                         line.value("seconds", 0.0)};
+                         line.value("seconds", 0.0),       2e-9 * multiplications_of(line)};
   site.stem = line.value("stem", "");
   site.calls += shape.calls;
   site.captured += line.value("captured", std::int64_t{0});
   site.seconds += shape.seconds;
-  site.gflop += 2e-9 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k) *
-                static_cast<double>(shape.products) * shape.part * static_cast<double>(shape.calls);
+  site.gflop += shape.gflop;
   site.samples += line.value("samples", std::int64_t{0});
   site.spread_a = std::max(site.spread_a, line.value("spread_a", 0));
   site.spread_b = std::max(site.spread_b, line.value("spread_b", 0));
@@ -46,21 +69,26 @@ void add(AuditSite& site, const nlohmann::json& line) {
     const double ratio = error.is_number() ? error.get<double>() : HUGE_VAL;
     site.error_over_bound = std::max(site.error_over_bound, ratio);
   }
-  if (line.contains("predicted_seconds")) {
-    site.compared_seconds += shape.seconds;
-    site.predicted_seconds += line["predicted_seconds"].get<double>() * static_cast<double>(shape.calls);
-    const bool is_most = std::ranges::all_of(site.shapes, [&](const auto& s) { return s.seconds <= shape.seconds; });
-    if (site.scheme.empty() || is_most) site.scheme = line.value("predicted_scheme", "ozaki2");
+  if (line.contains("predicted_seconds")) compare(site, shape, line);
+  site.shapes.push_back(shape);
+}
+
+/// Those of several processes, or of other options, are one; the longest times come first.
+void merge_shapes(std::vector<AuditShape>& shapes) {
+  const auto size = [](const AuditShape& s) { return std::tie(s.m, s.n, s.k, s.products); };
+  std::ranges::stable_sort(shapes, {}, size);
+  std::vector<AuditShape> out;
+  for (const AuditShape& shape : shapes) {
+    if (out.empty() || size(out.back()) != size(shape)) {
+      out.push_back(shape);
+      continue;
+    }
+    out.back().calls += shape.calls;
+    out.back().seconds += shape.seconds;
+    out.back().gflop += shape.gflop;
   }
-  const auto same = std::ranges::find_if(site.shapes, [&](const AuditShape& s) {
-    return s.m == shape.m && s.n == shape.n && s.k == shape.k && s.products == shape.products;
-  });
-  if (same == site.shapes.end()) {
-    site.shapes.push_back(shape);
-  } else {
-    same->calls += shape.calls;
-    same->seconds += shape.seconds;
-  }
+  std::ranges::stable_sort(out, std::ranges::greater(), &AuditShape::seconds);
+  shapes = std::move(out);
 }
 
 /// Seconds of one call on a card; 0: the model does not know.
@@ -132,6 +160,24 @@ double gain_of(const AuditSite& site) {
   return site.predicted_seconds > 0 ? site.compared_seconds / site.predicted_seconds : 0;
 }
 
+std::string slowness_of(const AuditSite& site) {
+  if (!(site.measured_seconds > kMuchLonger * site.native_seconds)) return "";
+  return fmt::format(
+      "its own library took {:.3g} times what it is predicted to: the machine was busy, or the library "
+      "slow; the gain is beside the prediction",
+      site.measured_seconds / site.native_seconds);
+}
+
+std::string counted(std::int64_t count, const char* noun) {
+  const bool hisses = std::string_view(noun).ends_with('s');
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : hisses ? "es" : "s");
+}
+
+std::string shape_text(const AuditShape& s) {
+  const bool is_known = s.m > 0 || s.n > 0 || s.k > 0 || s.gflop == 0;
+  return is_known ? fmt::format("{}x{}x{}", s.m, s.n, s.k) : "other shapes";
+}
+
 double gain_of(const CardPrediction& card) {
   return card.kizami_seconds > 0 ? card.native_seconds / card.kizami_seconds : 0;
 }
@@ -169,7 +215,7 @@ AuditSummary summarize(const std::vector<nlohmann::json>& lines, const std::vect
   out.cut = processes.cut;
   for (const auto& [pid, of_process] : elapsed) out.process_seconds += of_process;
   for (auto& [key, site] : sites) {
-    std::ranges::stable_sort(site.shapes, [](const auto& x, const auto& y) { return x.seconds > y.seconds; });
+    merge_shapes(site.shapes);
     out.calls += site.calls;
     out.product_seconds += site.seconds;
     out.captured += site.captured;
@@ -182,38 +228,39 @@ AuditSummary summarize(const std::vector<nlohmann::json>& lines, const std::vect
 
 std::string audit_text(const AuditSummary& s) {
   if (s.calls == 0) return fmt::format("kizami audit: 0 calls seen, because {}\n", s.why_no_calls);
-  std::string out = fmt::format("kizami audit: {} products in {} process{}, {:.3g} s of {:.3g} s ({}); {}\n", s.calls,
-                                s.processes, s.processes == 1 ? "" : "es", s.product_seconds, s.process_seconds,
+  std::string out = fmt::format("kizami audit: {} in {}, {:.3g} s of {:.3g} s ({}); {}\n", counted(s.calls, "product"),
+                                counted(s.processes, "process"), s.product_seconds, s.process_seconds,
                                 percent(s.product_seconds, s.process_seconds), s.ended);
   out +=
       fmt::format("  samples took {:.3g} s ({})\n", s.sampled_seconds, percent(s.sampled_seconds, s.process_seconds));
   for (const std::string& device : s.devices) out += fmt::format("  on {}\n", device);
-  if (!s.ranks.empty()) out += fmt::format("  {} ranks of MPI\n", s.ranks.size());
+  if (!s.ranks.empty()) out += fmt::format("  {} of MPI\n", counted(std::ssize(s.ranks), "rank"));
   if (s.cut > 0)
-    out += fmt::format("  {} process{} ended before the report was whole: calls of the last moments are not counted\n",
-                       s.cut, s.cut == 1 ? "" : "es");
+    out += fmt::format("  {} ended before the report was whole: calls of the last moments are not counted\n",
+                       counted(s.cut, "process"));
   if (s.captured > 0)
-    out +=
-        fmt::format("  {} calls were captured into graphs: they have no time, and replays are not seen\n", s.captured);
-  out += fmt::format("  {:>7} {:>9} {:<20} {:<18} {:>9} {:>5} {:>9} {:>6}  {}\n", "share", "calls", "routine",
-                     "largest share", "spread", "bits", "err/bound", "gain", "place");
+    out += fmt::format("  {} captured into graphs: without a time, and replays are not seen\n",
+                       counted(s.captured, "call"));
+  out += fmt::format("  {:>7} {:>9} {:<20} {:<18} {:>7} {:>9} {:>5} {:>9} {:>6}  {}\n", "share", "calls", "routine",
+                     "largest share", "samples", "spread", "bits", "err/bound", "gain", "place");
   for (std::size_t i = 0; i < std::min(s.sites.size(), kShownSites); ++i) {
     const AuditSite& site = s.sites[i];
     const bool is_sampled = site.samples > 0;
-    if (s.captured > 0)
-      out += fmt::format("  {} calls were captured into graphs: they have no time, and replays are not seen\n",
-                         s.captured);
-    out += fmt::format("  {:>7} {:>9} {:<20} {:<18} {:>9} {:>5} {:>9} {:>6}  {}+{}\n",
+    out += fmt::format("  {:>7} {:>9} {:<20} {:<18} {:>7} {:>9} {:>5} {:>9} {:>6}  {}+{}\n",
                        percent(site.seconds, s.process_seconds), site.calls, site.routine,
-                       site.shapes.empty() ? "" : shape_text(site.shapes.front()),
+                       site.shapes.empty() ? "" : shape_text(site.shapes.front()), site.samples,
                        is_sampled ? fmt::format("{}, {}", site.spread_a, site.spread_b) : "-",
                        is_sampled ? fmt::format("{}", site.bits) : "-",
                        site.error_over_bound < 0 ? "-" : fmt::format("{:.2g}", site.error_over_bound),
                        gain_of(site) > 0 ? fmt::format("{:.2f}", gain_of(site)) : "-", site.site, site.offset);
+    const std::string slowness = slowness_of(site);
+    if (!slowness.empty()) out += fmt::format("          {}\n", slowness);
     for (const std::string& note : site.notes) out += fmt::format("          {}\n", note);
     if (!is_sampled && !site.why_no_sample.empty()) out += fmt::format("          no sample: {}\n", site.why_no_sample);
   }
-  if (s.sites.size() > kShownSites) out += fmt::format("  and {} more places\n", s.sites.size() - kShownSites);
+  if (s.sites.size() > kShownSites)
+    out += fmt::format("  and {}\n",
+                       counted(std::ssize(s.sites) - static_cast<std::ptrdiff_t>(kShownSites), "more place"));
   const std::string gains = gains_text(s.cards);
   if (!gains.empty())
     out += "  gain on cards, by the model, with matrices in their memory and each product left to the quicker:\n    " +
@@ -221,8 +268,12 @@ std::string audit_text(const AuditSummary& s) {
   return out +
          "  share: of the time of the processes. spread: exponents within a row of A, a column of B. bits: digits that "
          "lines\n"
-         "  must keep for the bound of a native product. err/bound: of the program's own library, beside k u |A||B|.\n"
-         "  gain: its time over the one predicted of Kizami on this machine, at the same accuracy.\n";
+         "  must keep for the bound of a native product; the most of all samples. err/bound: of the program's own "
+         "library,\n"
+         "  beside k u |A||B|. gain: its time, or what it is predicted to take on this machine if that is less, over "
+         "what "
+         "Kizami\n"
+         "  is predicted to take at the same accuracy.\n";
 }
 
 std::string audit_json(const AuditSummary& s, const std::vector<nlohmann::json>& lines) {
@@ -245,7 +296,10 @@ std::string audit_json(const AuditSummary& s, const std::vector<nlohmann::json>&
                    {"bits", site.bits},
                    {"nonfinite", site.has_nonfinite}});
     if (!(site.error_over_bound < 0)) line["error_over_bound"] = site.error_over_bound;
-    if (gain_of(site) > 0) line.update({{"predicted_gain", gain_of(site)}, {"predicted_scheme", site.scheme}});
+    if (gain_of(site) > 0)
+      line.update({{"predicted_gain", gain_of(site)},
+                   {"predicted_scheme", site.scheme},
+                   {"measured_over_predicted", site.measured_seconds / site.native_seconds}});
     nlohmann::json on_cards = nlohmann::json::object();
     for (std::size_t i = 0; i < site.cards.size(); ++i) {
       if (gain_of(site.cards[i]) > 0) on_cards[model::known_devices()[i].name] = gain_of(site.cards[i]);
@@ -277,11 +331,15 @@ std::string audit_json(const AuditSummary& s, const std::vector<nlohmann::json>&
 
 std::string audit_rules(const AuditSummary& s) {
   std::string out =
-      "# By kizami audit, for kizami run --rules. Gains are those predicted of this machine, at accuracy native.\n";
+      "# By kizami audit, for kizami run --rules. Gains are beside what the program's own library took or, if that is\n"
+      "# less, what it is predicted to take on this machine; at accuracy native.\n";
   std::string rules;
   for (const AuditSite& site : s.sites) {
-    const std::string rest = fmt::format("# {:.3g} s, gain {:.2f}", site.seconds, gain_of(site));
-    if (site.stem.empty() || site.type.empty() || gain_of(site) < kWorthIt ||
+    const std::string slowness = slowness_of(site);
+    const std::string rest =
+        fmt::format("# {:.3g} s, gain {:.2f}{}", site.seconds, gain_of(site), slowness.empty() ? "" : "; " + slowness);
+    const bool is_chosen = !site.scheme.empty() && site.scheme != "native";
+    if (site.stem.empty() || site.type.empty() || !is_chosen || gain_of(site) < kWorthIt ||
         site.site.find_first_of(" *?[#") != std::string::npos)
       continue;
     rules +=

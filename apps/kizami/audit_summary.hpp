@@ -15,6 +15,7 @@ struct AuditShape {
   double part = 1;            ///< of 2 m n k operations that the routine has
   std::int64_t calls = 0;
   double seconds = 0;
+  double gflop = 0;  ///< 10^9 multiplications and additions
 };
 
 /// What all products of a place, or of a run, would take on a card with the matrices in its memory, by the model.
@@ -30,7 +31,8 @@ struct AuditSite {
   std::string routine;  ///< "dgemm_"
   std::string stem;     ///< "gemm", as in rules
   std::string type;     ///< s, d, c, z, as in rules; empty: other elements
-  std::string scheme;   ///< that is predicted to be the quickest at the shape with the most time
+  std::string scheme;   ///< the planner's choice at the shape with the most time; "native" or empty: none of Kizami's
+  double scheme_seconds = 0;  ///< of that shape
   std::int64_t calls = 0;
   double seconds = 0;
   double gflop = 0;  ///< 10^9 multiplications and additions
@@ -40,9 +42,12 @@ struct AuditSite {
   std::string why_no_sample;
   int spread_a = 0, spread_b = 0, bits = 0;
   bool has_nonfinite = false;
-  double error_over_bound = -1;       ///< of the worst element; < 0: none was looked at
-  double compared_seconds = 0;        ///< of those shapes that have a prediction
-  double predicted_seconds = 0;       ///< of Kizami for these, at accuracy native
+  double error_over_bound = -1;  ///< of the worst element; < 0: none was looked at
+  // Of those shapes that have a prediction:
+  double measured_seconds = 0;
+  double native_seconds = 0;          ///< the model's of the native library, or as measured where it knows none
+  double compared_seconds = 0;        ///< of each shape the smaller one of both
+  double predicted_seconds = 0;       ///< of Kizami, at accuracy native
   std::vector<AuditShape> shapes;     ///< the longest times first
   std::vector<CardPrediction> cards;  ///< one for each of model::known_devices()
 
@@ -69,8 +74,14 @@ struct AuditSummary {
 [[nodiscard]] AuditSummary summarize(const std::vector<nlohmann::json>& lines, const std::vector<std::string>& command,
                                      double seconds, const std::string& ended);
 
-/// How many times faster Kizami is predicted to be; 0: not known.
+/// How many times faster Kizami is predicted to be than the native library can be; 0: not known.
 [[nodiscard]] double gain_of(const AuditSite& site);
+/// What is to be known of the measured time beside what the native library is predicted to take; empty: nothing.
+[[nodiscard]] std::string slowness_of(const AuditSite& site);
+/// "3 products", "1 product", "2 processes".
+[[nodiscard]] std::string counted(std::int64_t count, const char* noun);
+/// "512x512x64"; of a row that keeps no shapes "other shapes".
+[[nodiscard]] std::string shape_text(const AuditShape& shape);
 [[nodiscard]] double gain_of(const CardPrediction& card);
 
 [[nodiscard]] std::string audit_text(const AuditSummary& summary);

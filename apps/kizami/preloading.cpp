@@ -26,6 +26,7 @@
 #include "failure.hpp"
 #include "kizami/dropin.h"
 #include "kizami/text.hpp"
+#include "kizami/variables.hpp"
 #include "options.hpp"
 
 namespace kizami::cli {
@@ -324,6 +325,7 @@ ReportFolder::ReportFolder() {
   if (mkdtemp(path_.data()) == nullptr)
     throw Failure(ExitCode::kOutputFailed, fmt::format("TMPDIR = {}: no folder for the report can be made there: {}",
                                                        in_quotes(folder), std::strerror(errno)));
+  std::ofstream(fs::path(path_) / kUnknownAreSaid);  // by this command
 }
 
 void ReportFolder::remove() noexcept {

@@ -3,9 +3,10 @@
 
 #include <complex>
 
+#include "dropin/blas/choice.hpp"
+#include "dropin/policy/answer.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin/policy/report.hpp"
-#include "kizami/plan.hpp"
 
 namespace kizami::dropin::blas {
 namespace {
@@ -37,7 +38,10 @@ AuditedCall<T>::AuditedCall(const Call<T>& call) noexcept
   if (num_noted_ == 0) return;
   begin_ = Clock::now();
   const bool is_product = is_valid(call) && call.m > 0 && call.n > 0 && call.k > 0 && call.alpha != T{};
-  if (!is_product) return;
+  if (!is_product) {
+    note_no_sample(key_, is_valid(call) ? kNothing : kNotUnderstood);
+    return;
+  }
   const int elements = elements_to_sample(key_, terms_of<T>(call.k), begin_);
   if (elements == 0) return;
   try {
@@ -67,8 +71,11 @@ void AuditedCall<T>::finish() noexcept {
                                           [&](std::int64_t, std::int64_t) { return native_allowance<T>(call_.k); });
       sample.needs = sample_->needs();
       sample.terms = terms_;
-      sample.emulation = quickest_emulation(
-          call_, [&](const Policy& policy) { return make_plan(kScalarOf<T>, call_.m, call_.n, call_.k, policy); });
+      if (wants_emulation(key_, seconds)) {
+        const Clock::time_point planned = Clock::now();
+        sample.emulation = predicted_emulation(kScalarOf<T>, call_);
+        sample.planned_seconds = since(planned);
+      }
       sample.seconds = sample_seconds_ + since(begin);
       note_time(key_, seconds, &sample);
     }

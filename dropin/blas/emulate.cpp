@@ -24,28 +24,23 @@ class TriangleUpdate {
   TriangleUpdate(const Call<T>& call, Products<T>& products)
       : call_(call),
         products_(products),
-        block_(std::clamp<std::int64_t>(call.n / 4, 1, kMaxColumns)),
+        block_(columns_of_triangle(call.n)),
         square_(static_cast<std::size_t>(block_ * block_)) {}
 
   /// The triangle <- alpha X Y + beta C, X n x k, Y k x n.
   void add(T alpha, const Operand<T>& x, const Operand<T>& y, T beta) {
-    const std::int64_t n = call_.n;
-    for (std::int64_t j = 0; j < n; j += block_) {
-      const std::int64_t width = std::min(block_, n - j);
-      const std::int64_t first = call_.uplo == 'U' ? 0 : j + width;
-      const std::int64_t last = call_.uplo == 'U' ? j : n;
-      products_.multiply(level3::product_of(last - first, width, call_.k, alpha, x.from(first, 0), y.from(0, j), beta,
+    for_each_columns(call_.uplo, call_.n, [&](const TriangleColumns& part) {
+      const auto [j, width, first, num_rows] = part;
+      products_.multiply(level3::product_of(num_rows, width, call_.k, alpha, x.from(first, 0), y.from(0, j), beta,
                                             call_.c + first + j * call_.ldc, call_.ldc));
       if (beta != T{}) load(j, width);
       products_.multiply(
           level3::product_of(width, width, call_.k, alpha, x.from(j, 0), y.from(0, j), beta, square_.data(), width));
       store(j, width);
-    }
+    });
   }
 
  private:
-  static constexpr std::int64_t kMaxColumns = 1024;  // unmeasured
-
   /// The diagonal of a Hermitian matrix is real, whatever is stored.
   T diagonal(T x) const { return is_hermitian(call_.routine) ? T(real_part(x)) : x; }
 
@@ -109,9 +104,8 @@ void emulate_triangular(const Call<T>& call, Products<T>& products) {
   TypedCall<T> x = call;
   x.b = x.c;  // BLAS multiplies in place
   x.ldb = x.ldc;
-  const std::int64_t block = std::clamp<std::int64_t>(level3::order_of(x) / 4, 1, kMaxBlock);
   const auto native = x.routine == Routine::kTrmm ? NativeLevel3<T>::trmm : NativeLevel3<T>::trsm;
-  level3::by_halves(x, block, [&](const TypedCall<T>& part) {
+  level3::by_halves(x, block_of_triangular(x), [&](const TypedCall<T>& part) {
     if (part.routine == Routine::kGemm) return products.multiply(part);
     native(part.side, part.uplo, part.op_a, part.diag, part.m, part.n, part.alpha, part.a, part.lda, part.c, part.ldc);
   });

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dropin/blas/choice.hpp"
 #include "dropin/blas/emulate.hpp"
 #include "dropin/policy/sample.hpp"
-#include "kizami/plan.hpp"
 
 namespace kizami::dropin::blas {
 namespace {
@@ -14,42 +14,6 @@ namespace {
 constexpr const char* kDiagonal = "diagonal blocks are native, whose accuracy is native";
 constexpr const char* kRefused = "Kizami refused every block";
 constexpr const char* kNoNative = "no native gemm, trmm and trsm with integers wide enough for its blocks";
-
-/// What the planner says of one shape under one rule. Trivial, so that a thread's cache needs no destructor.
-struct Choice {
-  const Settings* settings;
-  std::int64_t m, n, k;
-  Scalar scalar;
-  Scheme scheme;
-  const char* why_native;  ///< null: emulated by `scheme`
-};
-
-Choice choose(const Settings& settings, Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const Result<Plan> plan = make_plan(scalar, m, n, k, policy_of(settings));
-  Choice choice{&settings, m, n, k, scalar, Scheme::kNative, nullptr};
-  if (!plan.ok()) {
-    choice.why_native = kept_refusal(plan.status());
-  } else {
-    choice.scheme = plan.value().scheme();
-    choice.why_native = choice.scheme == Scheme::kNative ? kByPlan : nullptr;
-  }
-  return choice;
-}
-
-const Choice& chosen(const Settings& settings, Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return remembered<Choice>(
-      m, n, k, reinterpret_cast<std::uintptr_t>(&settings) + static_cast<std::uint64_t>(scalar),
-      [&](const Choice& c) {
-        return c.settings == &settings && c.scalar == scalar && c.m == m && c.n == n && c.k == k;
-      },
-      [&] { return choose(settings, scalar, m, n, k); });
-}
-
-template <class T>
-double predicted_native(const Call<T>& call) {
-  return dropin::predicted_native(
-      call, [&](const Policy& policy) { return make_plan(kScalarOf<T>, call.m, call.n, call.k, policy); });
-}
 
 template <class T>
 std::int64_t largest(const Call<T>& x) {
@@ -67,7 +31,7 @@ const char* why_native(const Call<T>& call, const Configuration& configuration, 
   if (settings.policy.scheme == Scheme::kNative) return kScheme;
   if (is_below(call.m, call.n, call.k, settings.min_size)) return kSmall;
   if (is_triangular(call.routine) && settings.policy.accuracy != Accuracy::native()) return kDiagonal;
-  const Choice& choice = chosen(settings, kScalarOf<T>, call.m, call.n, call.k);
+  const Choice& choice = chosen(settings, kScalarOf<T>, call);
   if (choice.why_native != nullptr) return choice.why_native;
   scheme = choice.scheme;
   if (!NativeLevel3<T>::is_there(largest(call))) return kNoNative;
@@ -85,13 +49,13 @@ Allowance allowance_of(const Call<T>& call, const Outcome& outcome) {
 
 /// What an emulated call is recorded as, as far as it is known before.
 template <class T>
-struct Emulation {
+struct EmulatedCall {
   Products<T> products;
   Sample<T> sample;
   bool has_sample = false;
   std::chrono::steady_clock::time_point begin;
 
-  Emulation(const Call<T>& call, const Policy& policy, const Configuration& configuration)
+  EmulatedCall(const Call<T>& call, const Policy& policy, const Configuration& configuration)
       : products(policy), has_sample(is_monitored(configuration)) {
     for (int e = 0; has_sample && e < Sample<T>::kElements; ++e) sample.add(call, e, read_host_line<T>);
     begin = std::chrono::steady_clock::now();
@@ -99,11 +63,11 @@ struct Emulation {
 };
 
 template <class T>
-void record_emulated(const Call<T>& call, const Emulation<T>& done, const Configuration& configuration,
+void record_emulated(const Call<T>& call, const EmulatedCall<T>& done, const Configuration& configuration,
                      const Settings& settings) {
   CallReport report = report_of(call, call.name, call.caller);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - done.begin).count();
-  report.native_seconds = predicted_native(call);
+  report.native_seconds = predicted_native(kScalarOf<T>, call);
   report.outcome = done.products.worst();
   report.native_products = done.products.num_native();
   if (done.products.num_emulated() == 0) report.why_native = report.native_products == 0 ? kOneBlock : kRefused;
@@ -131,7 +95,7 @@ Rest answer(const Call<T>& call) noexcept {
     if (reason == nullptr && !configuration.is_dry_run) {
       Policy policy = policy_of(settings);
       policy.scheme = scheme;  // of the whole call; the planner may think otherwise of its blocks
-      Emulation<T> emulation(call, policy, configuration);
+      EmulatedCall<T> emulation(call, policy, configuration);
       if (is_product(call.routine))
         emulation.products.name_operands(call.is_exchanged ? CallNames{names.b, names.a} : names);
       emulate(call, emulation.products);
@@ -141,7 +105,7 @@ Rest answer(const Call<T>& call) noexcept {
     }
     if (rest.is_recorded) {
       rest.why_native = reason != nullptr ? reason : "dry run of " + std::string(kizami::to_string(scheme));
-      rest.native_seconds = predicted_native(call);
+      rest.native_seconds = predicted_native(kScalarOf<T>, call);
     }
   } catch (...) {  // no memory. Unless the call is answered, C is as it was
     rest.why_native = "no memory";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -46,6 +47,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kLongLines = "its lines are longer than what is copied for samples";
+constexpr const char* kNotRead = "elements of such a call are not read";
+constexpr const char* kGroup = "it is one of several products of a call";
 constexpr const char* kNoStaging = "there is no memory for samples";
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -235,6 +238,26 @@ bool can_be_sampled(const Call& call) {
   return is_known && is_valid(call) && volume_of(call) > 0;
 }
 
+/// By the planner's choice of a product of all of C.
+Emulation predicted_emulation(const Call& call) {
+  const auto plan_by = [&](const Policy& policy) {
+    return cuda::make_plan(call.scalar, call.m, call.n, call.k, policy,
+                           {call.num_products, call.form == Form::kPointers});
+  };
+  Policy policy = policy_of(Settings());
+  const Result<Plan> chosen = plan_by(policy);
+  if (!chosen.ok()) return {};
+  const Scheme scheme = chosen.value().scheme();
+  policy.scheme = scheme_to_compare(scheme);
+  const Result<Plan> plan = plan_by(policy);
+  if (!plan.ok()) return {};
+  return {.scheme = scheme,
+          .seconds = plan.value().predicted_seconds() * fraction_of(call.routine),
+          .native_seconds = predicted_native(call, plan_by),
+          .base_moduli = plan.value().base_moduli(),
+          .max_moduli = plan.value().max_moduli()};
+}
+
 /// @return whether a sample was begun
 bool begin_sample(Timings& timings, Timing& timing, const Call& call, const Context& context) {
   return with_scalar(call.scalar, [&]<class T>() {
@@ -300,7 +323,11 @@ void AuditedCalls::begin() {
   for (const Call& call : calls_)
     timing_->parts.push_back(
         {key_of(call, note_), volume > 0 ? volume_of(call) / volume : 1 / static_cast<double>(calls_.size())});
-  if (calls_.size() == 1 && can_be_sampled(first)) {
+  if (calls_.size() > 1) {
+    for (const Timing::Part& part : timing_->parts) note_no_sample(part.key, kGroup);
+  } else if (!can_be_sampled(first)) {
+    note_no_sample(timing_->parts.front().key, kNotRead);
+  } else {
     try {
       begin_sample(timings, *timing_, first, context_);
     } catch (const std::exception& e) {
@@ -319,11 +346,9 @@ void AuditedCalls::record_end() {
   check(cudaEventRecord(timing_->sample_end, context_.stream), "an event");
   const Call& call = calls_.front();
   timing_->emulation = {};
-  if (!timing_->parts.empty() && timing_->parts.front().key.note == nullptr)  // else it would be left to cuBLAS
-    timing_->emulation = quickest_emulation(call, [&](const Policy& policy) {
-      return cuda::make_plan(call.scalar, call.m, call.n, call.k, policy,
-                             {call.num_products, call.form == Form::kPointers});
-    });
+  if (!timing_->parts.empty() && timing_->parts.front().key.note == nullptr &&
+      wants_emulation(timing_->parts.front().key, HUGE_VAL))  // else it would be left to cuBLAS
+    timing_->emulation = predicted_emulation(call);
   timing_->host_seconds += since(begin);
 }
 
@@ -362,6 +387,7 @@ void note_waiting_call(const Call& call, double seconds) noexcept {
   const AuditKey key = key_of(call, nullptr);
   note_call(key, 1);
   note_time(key, seconds, nullptr);
+  note_no_sample(key, kNotRead);
   try {
     renew_report(process_configuration());
   } catch (const std::exception&) {

@@ -4,8 +4,10 @@
 // result. Samples keep to a share of the time that the process has run.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -42,25 +44,32 @@ struct AuditKey {
   return scalar == Scalar::kF32 ? 's' : scalar == Scalar::kF64 ? 'd' : scalar == Scalar::kC64 ? 'c' : 'z';
 }
 
-/// What Kizami is predicted to take, by the quickest of its schemes that keep to accuracy native.
+/// What the planner says of a call of a program that asks for nothing: as the drop-in library chooses at run time.
 struct Emulation {
-  double seconds = 0;  ///< 0: not known
-  Scheme scheme = Scheme::kNative;
+  Scheme scheme = Scheme::kNative;  ///< the planner's choice
+  double seconds = 0;               ///< of Kizami, by scheme_to_compare(); 0: not known
+  double native_seconds = 0;        ///< of the native library; 0: not known
+  int base_moduli = 0;              ///< that seconds are of; 0: no scheme of moduli
+  int max_moduli = 0;               ///< that Kizami goes up to where elements ask for it
 };
 
-/// @param plan_by  (policy) -> Result<Plan>
-template <class PlanBy>
-[[nodiscard]] Emulation quickest_emulation(const Shape& x, const PlanBy& plan_by) {
-  Emulation quickest;
-  for (const Scheme scheme : {Scheme::kOzaki2, Scheme::kOzaki1, Scheme::kEc}) {
-    Policy policy;
-    policy.scheme = scheme;
-    const auto plan = plan_by(policy);
-    if (!plan.ok()) continue;
-    const double seconds = plan.value().predicted_seconds() * fraction_of(x.routine);
-    if (seconds > 0 && (quickest.seconds == 0 || seconds < quickest.seconds)) quickest = {seconds, scheme};
-  }
-  return quickest;
+/// The scheme whose time is put beside the native library's: ozaki2 where the planner prefers that.
+[[nodiscard]] constexpr Scheme scheme_to_compare(Scheme chosen) {
+  return chosen == Scheme::kNative ? Scheme::kOzaki2 : chosen;
+}
+
+/// Seconds of a call whose lines must keep so many bits (Needs::bits): with the product P of the moduli, lines of k terms
+/// keep them where 2 k 2^(2 bits - 2) <= P. 0: no moduli do, and FP64 arithmetic answers, whose time is not known.
+/// @param terms  k, of complex products 2 k
+[[nodiscard]] inline double seconds_at_bits(const Emulation& x, int bits, std::int64_t terms) {
+  constexpr double kBitsOfModulus = 7.5;  // of the first 24 the mean is 7.6
+  if (x.scheme != Scheme::kOzaki2 && x.scheme != Scheme::kNative) return x.seconds;
+  if (x.base_moduli == 0 || bits == 0) return x.seconds;
+  // The part of a modulus is within what the lowest rung has left for ordinary lines.
+  const double needed =
+      std::floor((2.0 * bits - 1 + std::log2(static_cast<double>(std::max<std::int64_t>(terms, 1)))) / kBitsOfModulus);
+  if (needed > x.max_moduli) return 0;
+  return x.seconds * std::max(1.0, needed / x.base_moduli);
 }
 
 /// Of one sampled call.
@@ -68,8 +77,9 @@ struct AuditSample {
   double ratio =
       -1;  ///< error / (k u |A||B|) of the worst element (2 k for parts of complex ones); < 0: none was finite
   Needs needs;
-  double seconds = 0;  ///< that the sample took
-  double terms = 0;    ///< of all its elements
+  double seconds = 0;          ///< that the sample took
+  double planned_seconds = 0;  ///< that the planner took beside it
+  double terms = 0;            ///< of all its elements
   Emulation emulation;
 };
 
@@ -102,6 +112,9 @@ void note_call(const AuditKey& key, std::int64_t calls) noexcept;
 void note_captured(const AuditKey& key) noexcept;
 /// The time of a call that was noted, once it is known. @param sample  or null
 void note_time(const AuditKey& key, double seconds, const AuditSample* sample) noexcept;
+/// Whether nobody has told yet what the planner says of the kind, and its calls have taken so long that it may be asked.
+/// @param seconds  of the call that is not noted yet; infinite: it goes on
+[[nodiscard]] bool wants_emulation(const AuditKey& key, double seconds) noexcept;
 /// Why a sample that was to be taken was not, in words that live as long as the process.
 void note_no_sample(const AuditKey& key, const char* why) noexcept;
 

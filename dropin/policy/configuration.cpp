@@ -78,6 +78,15 @@ Configuration read_process_configuration() {
   return out;
 }
 
+/// Whether no other process of the run has said what variables are unknown, and none will.
+bool is_first_to_say(const std::string& report_folder) {
+  if (report_folder.empty()) return true;
+  const std::string path = report_folder + "/" + kUnknownAreSaid;
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor >= 0) close(descriptor);
+  return descriptor >= 0 || errno != EEXIST;
+}
+
 }  // namespace
 
 Result<Configuration> read_configuration(ReadVariable read_variable) {
@@ -130,7 +139,8 @@ void report_complaint(const Configuration& configuration) {
   std::string text;
   if (!configuration.complaint.empty())
     text += "kizami: " + configuration.complaint + "; every call is left to the native library\n";
-  for (const std::string& sentence : configuration.unknown) text += "kizami: " + sentence + "\n";
+  if (!configuration.unknown.empty() && is_first_to_say(configuration.report_folder))
+    for (const std::string& sentence : configuration.unknown) text += "kizami: " + sentence + "\n";
   std::fputs(text.c_str(), stderr);
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/fork_safe.hpp"
+#include "base/process_begin.hpp"
 #include "dropin/policy/audit.hpp"
 #include "dropin/policy/json_line.hpp"
 #include "dropin/policy/record.hpp"
@@ -26,12 +27,6 @@ namespace kizami::dropin {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// When the process, or the child of a fork, was first seen.
-struct Begin {
-  Clock::time_point time = Clock::now();
-};
-constinit base::PerProcess<Begin> process_begin;
 
 std::string path_of_this_library() {
   Dl_info info{};
@@ -62,7 +57,7 @@ std::string process_line(bool is_complete, const Totals& totals) {
       .field("library", std::string_view(library).substr(library.find_last_of('/') + 1))
       .field("program", path_of_program())
       .field("complete", is_complete)
-      .field("elapsed", std::chrono::duration<double>(Clock::now() - process_begin.get().time).count())
+      .field("elapsed", std::chrono::duration<double>(Clock::now() - base::process_begin()).count())
       .field("emulated", totals.emulated)
       .field("native", totals.native)
       .field("seconds", totals.seconds)
@@ -121,7 +116,6 @@ void write_report(const Configuration& configuration, bool is_complete) {
 
 /// When the library is loaded: atexit() takes a lock of the C library, which no fork waits for.
 [[gnu::constructor]] void prepare_report() {
-  static_cast<void>(process_begin.get());
   const Configuration& configuration = process_configuration();
   if (configuration.report_folder.empty()) return;
   write_report(configuration, false);

@@ -85,11 +85,13 @@ Status require_consistent(const Settings& settings) {
                                             ", whose bits depend on other lines: must be auto or ozaki2 or native"};
 }
 
-bool may_learn(const Settings& settings) {
+bool may_be_native(const Settings& settings) {
   const Policy policy = policy_of(settings);
-  return settings.is_learned && policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto &&
+  return policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto &&
          policy.reproducibility == Reproducibility::kNotGuaranteed;
 }
+
+bool may_learn(const Settings& settings) { return settings.is_learned && may_be_native(settings); }
 
 Policy policy_of(const Settings& settings) {
   Policy policy = settings.policy;

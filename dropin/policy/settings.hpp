@@ -58,6 +58,10 @@ struct Settings {
 /// @range require_consistent()
 [[nodiscard]] Policy policy_of(const Settings& settings);
 
+/// Whether the planner may leave calls to the native library for their times, so that no bits are promised.
+/// @range require_consistent()
+[[nodiscard]] bool may_be_native(const Settings& settings);
+
 /// Whether what was learned of calls may leave the next one to the native library: the planner chooses the scheme, so
 /// that no bits are promised. @range require_consistent()
 [[nodiscard]] bool may_learn(const Settings& settings);

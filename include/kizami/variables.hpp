@@ -40,4 +40,7 @@ struct Variable {
 /// a product of this process finds in its environment and does not go by.
 [[nodiscard]] KIZAMI_API std::vector<std::string> variables_without_effect();
 
+/// A file in the folder of KIZAMI_REPORT, of whoever says them first: other processes of the run then do not.
+inline constexpr char kUnknownAreSaid[] = "unknown-variables-are-said";
+
 }  // namespace kizami

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/phases.hpp"
+#include "model/roofs.hpp"
 
 namespace kizami::model {
 namespace {
@@ -75,11 +76,18 @@ constexpr int kMostModuli = 24;
   return {};
 }
 
+/// Whether seconds hang on it: neither on the power, nor on products in formats that the request has none of.
+[[nodiscard]] bool is_asked(Fact fact, const Request& r) {
+  const auto rate = std::ranges::find(kProductRate, fact);
+  const bool is_product = rate != kProductRate.end();
+  return is_product ? *rate == kProductRate[static_cast<std::size_t>(format_of(r))] : fact != Fact::kPowerW;
+}
+
 [[nodiscard]] std::vector<std::string> doubts_of(const Device& device, const Request& r, ProgramName program) {
   std::vector<std::string> out;
   for (std::size_t f = 0; f < kNumFacts; ++f) {
     const Quantity* const quantity = device.find_sheet(static_cast<Fact>(f));
-    if (quantity == nullptr || !quantity->is_uncertain) continue;
+    if (quantity == nullptr || !quantity->is_uncertain || !is_asked(static_cast<Fact>(f), r)) continue;
     std::string range;
     if (quantity->range) range = fmt::format(" ({} to {})", quantity->range->first, quantity->range->second);
     out.push_back(fmt::format("{} = {}{} is uncertain", to_string(static_cast<Fact>(f)), quantity->value, range));

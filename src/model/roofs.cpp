@@ -27,9 +27,6 @@ constexpr double kLatencyCycles = 500;
   return found == nullptr ? otherwise : found->value;
 }
 
-constexpr Fact kRateOf[kNumFormats] = {Fact::kInt8Tops,   Fact::kFp8Tflops,  Fact::kFp16Tflops,
-                                       Fact::kTf32Tflops, Fact::kFp32Tflops, Fact::kFp64TensorTflops};
-
 }  // namespace
 
 Rates rates_of(const Device& device, Basis basis, double copy_share, double launch_seconds) {
@@ -48,11 +45,12 @@ Rates rates_of(const Device& device, Basis basis, double copy_share, double laun
   rates.launch_seconds = value_of(device, basis, Fact::kLaunchUs, launch_seconds * 1e6) * 1e-6;
   for (std::size_t f = 0; f < kNumFormats; ++f) {
     const bool is_low = f < static_cast<std::size_t>(Format::kFp32);
-    rates.products[f] = value_of(device, is_low ? Basis::kSheet : basis, kRateOf[f]) * kTera;
-    const Quantity* const measured = is_low && basis == Basis::kCalibrated ? device.find_measured(kRateOf[f]) : nullptr;
+    rates.products[f] = value_of(device, is_low ? Basis::kSheet : basis, kProductRate[f]) * kTera;
+    const Quantity* const measured =
+        is_low && basis == Basis::kCalibrated ? device.find_measured(kProductRate[f]) : nullptr;
     if (measured == nullptr) continue;
     rates.measured_products[f] = measured->value * kTera;
-    if (kRateOf[f] != Fact::kInt8Tops) continue;
+    if (kProductRate[f] != Fact::kInt8Tops) continue;
     for (const auto& [n, rate] : measured->by_size) rates.int8_by_size.emplace_back(n, rate * kTera);
   }
   if (const Quantity* const left = device.find_measured(Fact::kSustainedShare);

@@ -15,6 +15,11 @@
 
 namespace kizami::model {
 
+/// The rate of products in each format.
+inline constexpr std::array<Fact, kNumFormats> kProductRate = {Fact::kInt8Tops,   Fact::kFp8Tflops,
+                                                               Fact::kFp16Tflops, Fact::kTf32Tflops,
+                                                               Fact::kFp32Tflops, Fact::kFp64TensorTflops};
+
 /// Of a device, by one basis. Operations, bytes, instructions a second.
 struct Rates {
   double sms = 0;

@@ -232,6 +232,19 @@ class RunTest(unittest.TestCase):
         self.assertEqual(done.stderr, "kizami: note: the variable KIZAMI_ACCURCY is unknown and has no effect; did you mean "
                                       "KIZAMI_ACCURACY?\n")
 
+    def test_a_variable_that_is_none_is_said_once(self):
+        """By the command, and not again by each process that multiplies."""
+        done = self.run_under("run", "--min-size", 0, "--", "sh", "-c", f"{CALLS} contract plain 20; {CALLS} child_exits plain 20",
+                              KIZAMI_ACCURCY="bits=30")
+        self.assertEqual(done.stderr.count("KIZAMI_ACCURCY"), 1, done.stderr)
+
+    def test_processes_with_one_folder_say_once_that_a_variable_is_none(self):
+        library = Path(KIZAMI).resolve().parents[1] / "lib/libkizami_blas.so"
+        (self.dir / "reports").mkdir()
+        done = self.start("sh", "-c", f"{CALLS} contract plain 20; {CALLS} contract plain 20", LD_PRELOAD=str(library),
+                          KIZAMI_REPORT="reports", KIZAMI_ACCURCY="bits=30")
+        self.assertEqual(done.stderr.count("KIZAMI_ACCURCY"), 1, done.stderr)
+
     def reason(self, *words):
         done = self.run_under("run", "--", *words)
         self.assertRegex(done.stderr, r"^kizami run: 0 calls seen, because ")
@@ -315,6 +328,27 @@ class RunTest(unittest.TestCase):
         again = self.run_under("run", "--rules", "a.rules", "--", CALLS, "contract", "plain", 20)
         self.assertIn("calls emulated", again.stderr)
         self.assertNotIn("must be", again.stderr)
+
+    def test_an_audit_names_what_the_planner_takes_and_counts_pieces(self):
+        """On a processor the planner takes ozaki2 or none. syrk is emulated by pieces, which take longer than half a product of its size."""
+        done = self.run_under("audit", "--json", "a.jsonl", "--", CALLS, "common", "plain", 300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [json.loads(line) for line in (self.dir / "a.jsonl").read_text().splitlines()]
+        predicted = [x for x in lines if x["event"] == "audited" and "predicted_seconds" in x]
+        self.assertTrue(predicted)
+        self.assertLessEqual({x["predicted_scheme"] for x in predicted}, {"native", "ozaki2"})
+        self.assertTrue(all(x["predicted_native_seconds"] > 0 for x in predicted), predicted)
+        for x in lines:
+            if x["event"] == "site" and "predicted_gain" in x:
+                taken = sum(y["seconds"] for y in predicted if (y["site"], y["offset"], y["routine"]) == (x["site"], x["offset"], x["routine"]))
+                emulated = sum(y["predicted_seconds"] * y["calls"] for y in predicted
+                               if (y["site"], y["offset"], y["routine"]) == (x["site"], x["offset"], x["routine"]))
+                self.assertLessEqual(x["predicted_gain"], 1.001 * taken / emulated, x)
+        rates = {stem: {x["type"]: x["part"] * x["m"] * x["n"] * x["k"] / x["predicted_seconds"] for x in predicted if x["stem"] == stem}
+                 for stem in ("gemm", "syrk")}
+        self.assertTrue(rates["gemm"].keys() & rates["syrk"].keys(), rates)
+        for letter in rates["gemm"].keys() & rates["syrk"].keys():
+            self.assertLess(1.1 * rates["syrk"][letter], rates["gemm"][letter], rates)
 
     def test_a_process_that_becomes_another_program_is_one(self):
         for command in ("run", "audit"):

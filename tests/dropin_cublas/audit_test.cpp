@@ -105,6 +105,20 @@ TEST_F(Audit, ALibraryThatIsWrongIsSeen) {
   EXPECT_GT(lines()[0]["error_over_bound"], 1e6);
 }
 
+TEST_F(Audit, PredictionsAreOfThePlannersChoice) {
+  planner().seconds_of = [](double, bool is_native) { return is_native ? 0.125 : 0.5; };
+  planner().native_operations = 0;
+  call(dgemm());
+  ASSERT_EQ(lines().size(), 1U);
+  EXPECT_EQ(lines()[0]["predicted_scheme"], "ozaki2");
+  EXPECT_EQ(lines()[0]["predicted_seconds"], 0.5);
+  EXPECT_EQ(lines()[0]["predicted_native_seconds"], 0.125);
+  planner().native_operations = 1e9;
+  call(dgemm(kM - 1));
+  ASSERT_EQ(lines().size(), 2U);
+  for (const json& line : lines()) EXPECT_EQ(line["predicted_scheme"], line["m"] == kM ? "ozaki2" : "native");
+}
+
 TEST_F(Audit, OnlySampledCallsAreCopied) {
   call(dgemm());
   const int copies = runtime().copies;

@@ -203,6 +203,7 @@ Scheme Plan::scheme() const {
 std::string_view Plan::engine() const { return "hopper"; }
 std::uint64_t Plan::numerics_hash() const { return planner().numerics; }
 int Plan::base_moduli() const { return 14; }
+int Plan::max_moduli() const { return 24; }
 double Plan::bound() const { return 0x1p-50; }
 Gauge Plan::gauge() const { return Gauge::kEntry; }
 double Plan::predicted_seconds() const {

@@ -747,6 +747,22 @@ TEST(Predict, SaysWhatIsInDoubt) {
   EXPECT_TRUE(says(made, "Kizami has not run on compute capability 10.3"));
 }
 
+TEST(Predict, DoubtsNoRateOfAFormatThatItDoesNotMultiplyIn) {
+  const auto doubts = [](Way way, Scalar scalar) {
+    Request request = square(way, 4096);
+    request.scalar = scalar;
+    if (way == Way::kEc) request.format = Format::kFp16;
+    std::string all;
+    for (const std::string& doubt : predicted(*find_device("rtx4090"), request).doubts) all += doubt + "\n";
+    return all;
+  };
+  for (const Way way : {Way::kNative, Way::kOzaki2})
+    EXPECT_EQ(doubts(way, Scalar::kF64).find("tflops"), std::string::npos) << doubts(way, Scalar::kF64);
+  const std::string of_fp16 = doubts(Way::kEc, Scalar::kF32);
+  EXPECT_NE(of_fp16.find("fp16_tflops"), std::string::npos) << of_fp16;
+  EXPECT_EQ(of_fp16.find("tf32_tflops"), std::string::npos) << of_fp16;
+}
+
 TEST(Predict, RefusesWhatDoesNotGoTogether) {
   struct Case {
     const char* device;
