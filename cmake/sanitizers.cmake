@@ -12,6 +12,9 @@ if(KIZAMI_SANITIZE)
     add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize=pointer-overflow>)
   endif()
   add_link_options(-fsanitize=${KIZAMI_SANITIZE})
+  if(KIZAMI_LLD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # links in a fifth of the time
+    add_link_options(-fuse-ld=lld)
+  endif()
   # A program has a million addresses of places in the sources, which a fixed position leaves nothing to do with at its start.
   if(KIZAMI_SANITIZE MATCHES "undefined")
     add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)

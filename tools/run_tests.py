@@ -73,7 +73,7 @@ def words_of(junit, left_out):
 
 def run(junit, left_out, command):
     junit.unlink(missing_ok=True)
-    process = subprocess.Popen([*command, "--output-junit", str(junit)], stdout=subprocess.PIPE, text=True, errors="replace")
+    process = subprocess.Popen([*command, "--output-junit", str(junit.resolve())], stdout=subprocess.PIPE, text=True, errors="replace")
     summary, end = "", []
     for line in process.stdout:
         if SUMMARY.match(line):

@@ -11,6 +11,7 @@
 
 #include "check/text.hpp"
 #include "failure.hpp"
+#include "kizami/nearest.hpp"
 #include "kizami/variables.hpp"
 #include "kizami/wishes.hpp"
 

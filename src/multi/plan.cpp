@@ -381,7 +381,7 @@ Result<MultiPlan> make_triangle(const problem::Shape& shape, const problem::Part
   plan.part = part;
   // A plan takes a quarter of the memory by itself; the product of a triangle holds whole operands.
   for (Budget& budget : budgets) budget.product = policy.workspace_limit_bytes == 0 ? budget.panels : budget.product;
-  const auto deal = [&](double beside) {
+  const auto deal = [&, &speeds = speeds](double beside) {
     std::vector<std::vector<Rect>> dealt = deal_triangle(shape.n, speeds, beside);
     for (std::vector<Rect>& blocks : dealt)
       blocks = cut_share_of_triangle(std::move(blocks), placement.parts, speeds.size());

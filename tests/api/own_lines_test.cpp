@@ -110,7 +110,7 @@ TEST(OwnLines, GaugeEntryLooksAtTheWholeCall) {
   std::string types;
   for (const char* line : kCaseLines) {
     const Case c = case_of(line);
-    if (num_other_blocks(c) > 0 && types.find(line[0]) == std::string::npos) types += line[0];
+    if (types.find(line[0]) == std::string::npos && num_other_blocks(c) > 0) types += line[0];
   }
   EXPECT_EQ(types, "dszc");
 }

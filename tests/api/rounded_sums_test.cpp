@@ -17,6 +17,7 @@
 #include "problem/lines.hpp"
 #include "schemes/ozaki1/numerics.hpp"
 #include "schemes/ozaki1/split.hpp"
+#include "tests/sanitized.hpp"
 
 namespace kizami::api_test {
 namespace {
@@ -84,10 +85,11 @@ std::vector<double> equation_3(const check::Operands<double>& x, const Policy& p
 }
 
 TEST(RoundedSums, AreThoseOfEquation3) {
-  int differing = 0;
+  int differing = 0, turn = 0;
   for (const SliceSplit split : {SliceSplit::kTruncated, SliceSplit::kNearest, SliceSplit::kBytes}) {
     for (const auto& [l, d] : {std::pair(7, 7), {5, 8}, {1, 1}, {20, 39}}) {
       for (const char* line : {"d nn 9x11x70 A=randn B=randn seed=3", "d nn 5x4x2000 A=exprand:phi=2 B=randn seed=4"}) {
+        if (tests::is_left_out(turn++, 5)) continue;
         Case c = case_of(line);
         c.policy = rounded(split, l, d);
         const check::Operands<double> x(c);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The output appears whole or not at all, whatever happens on the way."""
 import array
+import math
 import os
 import pty
 import random
@@ -212,13 +213,14 @@ class OutputTest(CliTest):
             self.assertTrue(self.on_terminal(*SLOW, interrupt_at=b"kizami: ").endswith(b" \r"))
             return
         n = LARGE // 2
-        seconds = 0
-        while seconds < 4:  # the bar waits for two
-            n *= 2
+        while True:
             self.large_matrix(n)
             start = time.monotonic()
             seen = self.on_terminal(*SLOW)
             seconds = time.monotonic() - start
+            if seconds > 3.3:  # the bar waits for two, and the last of these runs is looked at after 2.7
+                break
+            n = math.ceil(n * (4 / seconds) ** (1 / 3))
         self.assertIn(b"kizami: ", seen)
         self.assertTrue(seen.endswith(b" \r"), seen[-100:])
         seen = self.on_terminal(*SLOW, interrupt_at=b"kizami: ")

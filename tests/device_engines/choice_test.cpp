@@ -175,8 +175,9 @@ TEST(Choice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
     const bool is_recorded =
         std::any_of(pairs.begin(), pairs.end(), [&](const auto& entry) { return entry.first.first == chosen; });
     if (!is_recorded) {
-      const bool is_known = chosen == "ec" || std::any_of(std::begin(kUnrecorded), std::end(kUnrecorded),
-                                                          [&](const Exception& x) { return x.name == spec; });
+      const bool is_known =
+          chosen == "ec" || std::any_of(std::begin(kUnrecorded), std::end(kUnrecorded),
+                                        [&name = spec](const Exception& x) { return x.name == name; });
       EXPECT_TRUE(is_known) << spec << ": no record of what is taken, " << chosen;
       continue;
     }
