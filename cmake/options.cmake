@@ -7,7 +7,6 @@ set(KIZAMI_CUDA_ARCHITECTURES 90a-real CACHE STRING
     "Device code for these, as CMAKE_CUDA_ARCHITECTURES has it; all: 80-real;90a-real;100-real;120-real;80-virtual, for every GPU since Ampere")
 option(KIZAMI_CUDA_FAST_COMPILE "Check device code and optimise little of it, in a third of the time. It is neither run nor installed. ./kz test, where no device is" OFF)
 option(KIZAMI_UNITY "Compile some sources of a module or a test program as one, in two thirds of the time. ./kz test, for sanitizers and where no device is" OFF)
-set(KIZAMI_TEST_COMPILER "" CACHE STRING "A clang++ that compiles most tests beside a library by g++, in half of its time; empty: as all else. ./kz test, where no device is")
 option(KIZAMI_CUDA_LINEINFO "Line tables in device code, for profilers: they more than double it (preset profile)" OFF)
 set(KIZAMI_PYTHON AUTO CACHE STRING "Build the Python package: AUTO (when nanobind and Python's headers are found), ON (or stop), OFF")
 set_property(CACHE KIZAMI_PYTHON PROPERTY STRINGS AUTO ON OFF)
@@ -31,7 +30,7 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-find_program(KIZAMI_LLD ld.lld)  # for tests
+find_program(KIZAMI_LLD ld.lld)  # for sanitizers
 find_program(KIZAMI_CCACHE ccache)
 if(KIZAMI_CCACHE)
   # Units that read precompiled headers (cmake/precompile.cmake) it caches only if told to.
