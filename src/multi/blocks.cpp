@@ -128,10 +128,8 @@ void add_band(std::int64_t x0, std::int64_t x1, std::int64_t y0, std::int64_t y1
   double pairs = 0;
   double time = 0;
   for (const Rect& block : blocks) {
-    const bool is_triangle = block.row == block.col;
-    const double here = static_cast<double>(block.rows) * static_cast<double>(block.cols) * (is_triangle ? 0.5 : 1);
-    pairs += here;
-    time += here * (is_triangle ? 1 : beside);
+    pairs += num_pairs(block);
+    time += num_pairs(block) * (is_triangle(block) ? 1 : beside);
   }
   return time > 0 ? pairs / time : 1;
 }

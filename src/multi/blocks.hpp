@@ -30,6 +30,12 @@ namespace kizami::multi {
 
 // One triangle of an n x n C, i >= j. Of blocks on the diagonal (row == col) the triangle is meant, of others all.
 
+[[nodiscard]] constexpr bool is_triangle(const Rect& block) { return block.row == block.col; }
+/// Pairs of lines that make a block; of a triangle half of its square.
+[[nodiscard]] constexpr double num_pairs(const Rect& block) {
+  return static_cast<double>(block.rows) * static_cast<double>(block.cols) * (is_triangle(block) ? 0.5 : 1);
+}
+
 /// The triangle in blocks for each device, of areas as large as the devices are fast: groups of columns, each cut across
 /// for its devices. Of all groups those by which the device with the most lines to split has fewest, of equal ones the
 /// fewest lines in all. Two devices: the upper triangle of 0.71 n, and what is below it, whose rows both of its blocks

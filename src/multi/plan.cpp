@@ -249,7 +249,7 @@ constexpr std::int64_t kLeastTriangle = 128;
   std::size_t owner = 0;
   for (std::size_t i = 0; i < dealt.size(); ++i) {
     for (const Rect& block : dealt[i]) {
-      if (block.row == block.col || block.rows * block.cols <= largest.rows * largest.cols) continue;
+      if (multi::is_triangle(block) || num_pairs(block) <= num_pairs(largest)) continue;
       largest = block;
       owner = i;
     }

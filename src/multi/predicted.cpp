@@ -94,12 +94,9 @@ void add_up(const Prediction& alone, int devices, SharedPrediction& out) {
 
 // ---- one triangle ---------------------------------------------------------------------------------------------------
 
+using multi::is_triangle;
+using multi::num_pairs;
 using multi::Rect;
-
-[[nodiscard]] bool is_triangle(const Rect& block) { return block.row == block.col; }
-[[nodiscard]] double elements_of(const Rect& block) {
-  return static_cast<double>(block.rows) * static_cast<double>(block.cols) * (is_triangle(block) ? 0.5 : 1);
-}
 
 /// Lines of A that blocks are made of: those of their rows, and those across the diagonal.
 [[nodiscard]] std::int64_t lines_of(std::span<const Rect> blocks) {
@@ -171,8 +168,8 @@ struct TriangleShare {
     share.travel = share.bytes_in / road.rate;
     share.products += made.value().seconds;
     end = std::max(end, share.travel) + made.value().seconds;
-    if (i + 1 == blocks.size()) end += elements_of(block) * element * road.lacking / road.rate;
-    if (elements_of(block) <= elements_of(share.largest)) continue;
+    if (i + 1 == blocks.size()) end += num_pairs(block) * element * road.lacking / road.rate;
+    if (num_pairs(block) <= num_pairs(share.largest)) continue;
     share.largest = block;
     share.one = std::move(made).value();
   }

@@ -95,8 +95,7 @@ void mark(const Rect& block, std::int64_t n, std::vector<int>& times) {
 
 [[nodiscard]] double pairs_of(const std::vector<Rect>& blocks) {
   double pairs = 0;
-  for (const Rect& block : blocks)
-    pairs += static_cast<double>(block.rows) * static_cast<double>(block.cols) * (block.row == block.col ? 0.5 : 1.0);
+  for (const Rect& block : blocks) pairs += num_pairs(block);
   return pairs;
 }
 
