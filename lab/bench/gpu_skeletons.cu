@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kizami::device::kPanelThreads, kBlocksPerSm)
   std::int8_t* const out = task.planes[is_second ? 1 : 0] + line * lines.length + first + lane / 4 * 16;
   for (int plane = lane % 4 * 2; plane < task.num_planes; plane += 8) {
     for (int h = 128 * part; h < length; h += 128 * P::kWarpsPerLine) {
-      uint4 x = *reinterpret_cast<const uint4*>(piece + (h + lane) * static_cast<int>(sizeof(T)));
+      uint4 x = *reinterpret_cast<const uint4*>(piece + h * static_cast<int>(sizeof(T)) + 16 * lane);
       x.x ^= largest.word;
 #pragma unroll
       for (int c = 0; c < 2; ++c)
@@ -165,7 +165,12 @@ template <class T>
 class Case {
  public:
   Case(char type, std::int64_t n, int num_planes, const Options& options)
-      : type_(type), n_(n), num_planes_(num_planes), options_(options), numbers_(2 * n * n), planes_(2 * num_planes * n * n) {}
+      : type_(type),
+        n_(n),
+        num_planes_(num_planes),
+        options_(options),
+        numbers_(2 * n * n),
+        planes_(2 * of_operand()) {}
 
   void measure(const bench::Records& records) const {
     using P = kizami::device::Panel<T>;
@@ -213,8 +218,12 @@ class Case {
     check(cudaGetLastError(), "launch");
     return bench::median(us);
   }
+  /// Bytes of an operand and of its planes.
+  [[nodiscard]] std::int64_t of_operand() const {
+    return n_ * n_ * (num_planes_ + static_cast<std::int64_t>(sizeof(T)));
+  }
   void copy(double bytes) const {
-    check(cudaMemcpyAsync(planes_.data, planes_.data + num_planes_ * n_ * n_, static_cast<std::size_t>(bytes / 2),
+    check(cudaMemcpyAsync(planes_.data, planes_.data + of_operand(), static_cast<std::size_t>(bytes / 2),
                           cudaMemcpyDeviceToDevice, nullptr),
           "copy");
   }
@@ -226,7 +235,7 @@ class Case {
     task.lines[0] = {numbers_.data, n_, n_, 1, n_, false};
     task.lines[1] = {numbers_.data + n_ * n_, n_, n_, n_, 1, false};
     task.planes[0] = planes_.data;
-    task.planes[1] = planes_.data + num_planes_ * n_ * n_;
+    task.planes[1] = planes_.data + of_operand();
     task.plane_stride = n_ * n_;
     task.blocks_of_first = static_cast<std::uint32_t>(n_ / P::kLines * cluster);
     task.cluster = cluster;
