@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "failure.hpp"
+#include "kizami/kizami.hpp"
 #include "kizami/plan.hpp"
-#include "machine.hpp"
 #include "matrix_file.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"

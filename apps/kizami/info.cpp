@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,6 @@
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
 #include "kizami/text.hpp"
-#include "machine.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -29,11 +29,16 @@ nlohmann::json typed(const std::string& value) {
   return value;
 }
 
-/// A name that comes again has a list.
+/// The lines of machine_report(), each a name and its value. A name that comes again has a list.
 nlohmann::json machine_json() {
   nlohmann::json out = nlohmann::json::object();
-  for (const auto& [name, value] : machine_facts()) {
-    nlohmann::json& entry = out[name];
+  std::istringstream report(machine_report());
+  for (std::string line; std::getline(report, line);) {
+    const std::size_t blank = line.find("  ");
+    if (blank == std::string::npos) continue;
+    const std::size_t start = line.find_first_not_of(' ', blank);
+    const std::string value = start == std::string::npos ? "" : line.substr(start);
+    nlohmann::json& entry = out[line.substr(0, blank)];
     if (entry.is_null()) {
       entry = typed(value);
     } else if (entry.is_array()) {

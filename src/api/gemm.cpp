@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/op_view.hpp"
+#include "base/default_threads.hpp"
 #include "base/instantiate.hpp"
 #include "exec/environment.hpp"
 #include "kizami/kizami.hpp"
@@ -106,6 +107,8 @@ Status gemm_batched(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_
 const char* version() { return KIZAMI_VERSION; }
 
 std::string machine_report() { return exec::machine_report(); }
+
+int default_threads() { return base::default_threads(); }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                      \
   template Status gemm<T>(Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, T, const T*, std::int64_t,     \

@@ -325,6 +325,7 @@ TEST(MachineReport, NamesEnginesAndVersion) {
   EXPECT_NE(machine_report().find("cpu_ref"), std::string::npos);
   EXPECT_NE(machine_report().find("cpu_simd"), std::string::npos);
   EXPECT_NE(machine_report().find("tile"), std::string::npos);
+  EXPECT_TRUE(machine_report().starts_with("threads        " + std::to_string(default_threads()) + "\n"));
 }
 
 }  // namespace
