@@ -345,7 +345,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   if (!device && policy.reproducibility == Reproducibility::kNotGuaranteed) note_unused_calibration();
   const Result<Plan> plan = device ? device_plan(scalar, shape.rows, shape.cols, call.k, policy)
                                    : make_plan(scalar, shape.rows, shape.cols, call.k, policy);
-  throw_if_unplanned(plan.status(), policy);
+  throw_if_unplanned(plan.status(), policy, scalar);
   if (device) {
     require_room(product_bytes(scalar, shape.rows, shape.cols, call.k, 1, plan.value().workspace_bytes()),
                  device_room());

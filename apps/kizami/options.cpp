@@ -138,14 +138,17 @@ Policy policy_of(const PolicyOptions& options) {
   return policy;
 }
 
-void throw_if_unplanned(const Status& status, const Policy& policy) {
-  const bool is_beyond = policy.accuracy.kind == Accuracy::Kind::kBits &&
+void throw_if_unplanned(const Status& status, const Policy& policy, Scalar scalar) {
+  const bool is_beyond = policy.accuracy.kind == Accuracy::Kind::kBits && scalar != Scalar::kDD &&
                          status.code() == StatusCode::kInvalidArgument && status.reason().starts_with("bits = ");
   if (!is_beyond) return throw_if_error(status);
+  const std::string_view wider = scalar == Scalar::kF64   ? ", or gemm --dd, double-double up to bits=100"
+                                 : scalar == Scalar::kF32 ? ", or matrices of float64"
+                                 : scalar == Scalar::kC64 ? ", or matrices of complex128"
+                                                          : "";
   throw Failure(
       exit_code_of(status.code()),
-      status.reason() +
-          "; beyond: --accuracy correct, the exact product rounded once, or gemm --dd, double-double up to bits=100");
+      fmt::format("{}; beyond: --accuracy correct, the exact product rounded once{}", status.reason(), wider));
 }
 
 void refuse_options_of_processor(const PolicyOptions& options) {

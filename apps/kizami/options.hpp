@@ -36,8 +36,8 @@ void add_policy_options(CLI::App& app, PolicyOptions& options);
 /// Prints the notes to stderr. Throws Failure kUsage: unknown name, or a number out of range.
 [[nodiscard]] Policy policy_of(const PolicyOptions& options);
 
-/// Throws the Failure that a plan's Status means, with what there is beyond the digits of a type.
-void throw_if_unplanned(const Status& status, const Policy& policy);
+/// Throws the Failure that the Status of a plan of type `scalar` means, with what there is beyond the digits of that type.
+void throw_if_unplanned(const Status& status, const Policy& policy, Scalar scalar);
 
 /// Throws Failure kUsage that names an option which is given and means nothing on a device.
 void refuse_options_of_processor(const PolicyOptions& options);

@@ -74,7 +74,7 @@ ExitCode run_plan(const PlanOptions& options) {
   if (!options.device.is_given()) note_unused_calibration();
   const Result<Plan> plan =
       options.device.is_given() ? device_plan(scalar, m, n, k, policy) : make_plan(scalar, m, n, k, policy);
-  throw_if_unplanned(plan.status(), policy);
+  throw_if_unplanned(plan.status(), policy, scalar);
   if (options.device.is_given())
     require_room(product_bytes(scalar, m, n, k, 1, plan.value().workspace_bytes()), device_room(), true);
   std::string text = options.is_json ? as_json(plan.value(), device) : plan.value().explain();

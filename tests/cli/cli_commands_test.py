@@ -105,6 +105,14 @@ class CommandsTest(CliTest):
         for command in ("gemm", "plan", "check", "bench", "predict", "calibrate", "run", "audit", "info", "help"):
             self.assertIn("Examples:\n  kizami " + command, self.succeed("help", command))
 
+    def test_digits_beyond_those_of_a_type(self):
+        """What is said to reach further does, for that type."""
+        for dtype, digits, wider in (("f32", 23, ", or matrices of float64"), ("f64", 52, ", or gemm --dd, double-double up to bits=100"),
+                                     ("c64", 23, ", or matrices of complex128"), ("c128", 52, "")):
+            says = f"bits = 60, must be in 1..{digits} for {dtype}; beyond: --accuracy correct, the exact product rounded once{wider}\n"
+            self.expect_error(USAGE, "plan", 9, 9, 9, "--dtype", dtype, "--accuracy", "bits=60", says=says)
+            self.succeed("plan", 9, 9, 9, "--dtype", dtype, "--accuracy", "correct")
+
     def test_plan(self):
         text = self.succeed("plan", 100, 200, 300)
         self.assertIn("ozaki2", text)
