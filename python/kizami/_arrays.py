@@ -405,11 +405,18 @@ def require_known_dtype(array: Any, library: ArrayLibrary, x: Any, name: str) ->
     is_number = isinstance(library, NumPy) and (np.issubdtype(array.dtype, np.number) or array.dtype == bool)
     if not is_number:
         is_number = dtype.startswith(("int", "uint", "bool", "float16", "bfloat16"))
-    advice = ""
-    if is_number and hasattr(array, "astype"):
-        near = "complex128" if "c" in dtype else "float64"
-        advice = "; use " + (method_of(name, f"astype('{near}')") if hasattr(x, "astype") else f"numpy.asarray({name}, '{near}')")
+    near = "complex128" if "c" in dtype else "float64"
+    advice = conversion(x, name, near) if is_number and hasattr(array, "astype") else ""
     raise DTypeError(f"{name} is of type {dtype}, must be one of {', '.join(DTYPES)}{advice}")
+
+
+def conversion(x: Any, name: str, dtype: str) -> str:
+    """How the caller makes numbers of a type of x, to be added to a refusal.
+
+    >>> conversion(np.ones(3, int), "a", "float64"), conversion([1, 2], "a", "float64")
+    ("; use a.astype('float64')", "; use numpy.asarray(a, 'float64')")
+    """
+    return "; use " + (method_of(name, f"astype('{dtype}')") if hasattr(x, "astype") else f"numpy.asarray({name}, '{dtype}')")
 
 
 def dtype_text(dtype: Any) -> str:

@@ -119,7 +119,8 @@ def _host_array(x: Any, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     if not isinstance(library, _arrays.NumPy):
         raise UnsupportedError(f"{name} is an array of {library.name}, must be of NumPy or become one: double-double products are in host memory")
     if array.dtype != np.float64:
-        raise DTypeError(f"{name} is of type {array.dtype}, must be float64")
+        is_real_number = array.dtype.kind in "biuf"
+        raise DTypeError(f"{name} is of type {array.dtype}, must be float64{_arrays.conversion(x, name, 'float64') if is_real_number else ''}")
     return library.admit(array, name)[0]  # type: ignore[no-any-return]
 
 
@@ -178,7 +179,7 @@ def matmul_dd(a: Array | DoubleDouble, b: Array | DoubleDouble, *, policy: Polic
     are_pairs = isinstance(a, DoubleDouble) or isinstance(b, DoubleDouble)
     for x, name in ((a, "a"), (b, "b")):
         if are_pairs:
-            operands.append(_as_pairs(x if isinstance(x, DoubleDouble) else DoubleDouble(x)))
+            operands.append(_as_pairs(x if isinstance(x, DoubleDouble) else DoubleDouble(_host_array(x, name))))
         else:
             operands.append(_host_array(x, name))
         if not operands[-1].shape:
