@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Audits programs of others by `kizami audit`, and takes the time of runs without and with it, in turn: that of a processor; of programs on
-a device what they clock themselves.
+a device what they clock themselves. With --run they go once more by `kizami run --scheme ozaki2`, and the record has what became of their calls.
 
-usage: audits.py KIZAMI [--record FILE] [--rounds N] PROGRAM...
+usage: audits.py KIZAMI [--record FILE] [--rounds N] [--run] PROGRAM...
 PROGRAM: octave (octave_products.m), r (r_products.R), system_numpy (the distribution's, on libblas.so.3, with SciPy), wheel_numpy (that of this Python), products_8, products_60,
 products_600 (NumPy of this Python: nothing but products), pyscf (the Python of KIZAMI_PYSCF_PYTHON), hpcc;
 on a CUDA device torch, cupy (device_products.py), cusolver (cusolver_factorizations.cpp, compiled as KIZAMI_CUSOLVER_PROGRAM). One thread. --record appends a
@@ -59,6 +59,17 @@ def run(command, environment, files):
         return end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime, done.stdout
 
 
+def answers(kizami, command, environment, files):
+    """Who answered the calls of the program under `kizami run --scheme ozaki2`."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "run.jsonl")
+        run([kizami, "run", "--quiet", "--scheme", "ozaki2", "--json", str(report), "--", *command], environment, files)
+        lines = [json.loads(line) for line in report.read_text().splitlines()]
+    processes = [x for x in lines if x["event"] == "process"]
+    return {key: sum(x[key] for x in processes) for key in ("emulated", "native")} | {"ended": lines[-1]["ended"]} | (
+        {"why_native": sorted({x["why_native"] for x in lines if x.get("why_native")})})
+
+
 def audit(kizami, name, command, environment, files, rounds, reports):
     is_on_device = name in ON_DEVICE
 
@@ -98,6 +109,7 @@ def main():
     parser.add_argument("program", nargs="+", choices=list(commands()))
     parser.add_argument("--record", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--run", action="store_true", help="once more with every product by Kizami that is large enough")
     parser.add_argument("--reports", type=Path, help="a folder for pages, lines and rules")
     options = parser.parse_args()
     is_any_absent = False
@@ -109,6 +121,8 @@ def main():
             continue
         record = audit(os.path.abspath(options.kizami), name, command, environment, files, options.rounds,
                        options.reports)
+        if options.run:
+            record["run"] = answers(os.path.abspath(options.kizami), command, environment, files)
         record["date"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         record["processor"] = next((line.split(": ")[1] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
         print(json.dumps(record))
