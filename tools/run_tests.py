@@ -4,7 +4,7 @@
 
 Passes on what ctest prints, but for its lists of names at the end. In their place: how many tests passed of each build and kind, how many were
 skipped for which reason, what was left out, and, last, ctest's summary. Names of tests that failed are kept. Exits as ctest does.
---self-test: the words of known results.
+--self-test: the words of known results, and those of a run of ctest with two tests.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import collections
 import re
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -130,6 +131,23 @@ def self_test():
     ]
     if said[:-1] != expected or not said[-1].startswith("slowest: num.A.B 2 s, "):
         sys.exit("run_tests.py says\n" + "\n".join(said))
+    self_test_of_a_run()
+
+
+def self_test_of_a_run():
+    """The results are named from the folder of the caller, which is not ctest's."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder, "tree")
+        tree.mkdir()
+        (tree / "CTestTestfile.cmake").write_text(
+            'add_test(num.A.B "true")\nadd_test(gpu.E.F "sh" "-c" "echo skipped: no CUDA device && exit 77")\n'
+            "set_tests_properties(gpu.E.F PROPERTIES SKIP_RETURN_CODE 77)\n"
+        )
+        command = [sys.executable, str(Path(__file__).resolve()), "results.xml", "--left-out", "programs", "--", "ctest", "--test-dir", "tree"]
+        said = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+    end = r"\npassed, release: 1 \(1 num\)\nskipped: 1\n  1: no CUDA device \(gpu\.E\.F\)\nleft out: programs\nslowest: .*\n\nTotal Test time .*\n100% tests passed, .*\n\Z"
+    if not re.search(end, said):
+        sys.exit("run_tests.py says of a run\n" + said)
 
 
 def main():
