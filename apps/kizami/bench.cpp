@@ -156,7 +156,8 @@ Command add_bench(CLI::App& program) {
   app->add_option("--sizes", options->sizes, "sizes n, separated by commas [256,512,1024,2048]")->type_name("N,...");
   app->add_option("--dtype", options->dtype, "type of the elements of C [all]")->type_name("f64|f32|c128|c64|dd|all");
   app->add_option("--rounds", options->rounds, "rounds that medians are taken over [7]")->type_name("N");
-  app->add_option("--threads", options->threads, "CPU threads; 0: all [0]")->type_name("N");
+  app->add_option("--threads", options->threads, "threads of the processor; 0: as many as kizami gemm takes [0]")
+      ->type_name("N");
   app->add_option("--elements", options->elements, "class of both matrices, as in kizami check --grammar [randn]")
       ->type_name("CLASS");
   add_device_option(*app, options->device,
