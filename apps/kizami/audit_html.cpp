@@ -202,8 +202,8 @@ constexpr const char* kStyle =
     ".bad{fill:#b3261e}.grid{stroke:#dcdcd8}.bound{stroke:#b3261e}table{display:block;overflow-x:auto;border-collapse:"
     "collapse;font-size:13px}"
     "td,th{border-bottom:1px solid #ddd;padding:3px 6px;text-align:right;vertical-align:top}"
-    "td:first-child,th:first-child,td:nth-child(2),th:nth-child(2),td:nth-child(6){text-align:left;overflow-wrap:"
-    "anywhere}td:first-child{min-width:11em}td:nth-child(2){min-width:8em}"
+    "td:first-child,th:first-child,td:nth-child(2),th:nth-child(2),td:nth-child(6),th:nth-child(6){text-align:left}"
+    "td:first-child{min-width:11em;overflow-wrap:anywhere}"
     "pre{background:#f6f6f3;padding:.7em;white-space:pre-wrap;overflow-wrap:anywhere}.key "
     "span{display:inline-block;width:1em;height:.7em;margin:0 "
     ".4em 0 1em}";
