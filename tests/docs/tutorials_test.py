@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs what README.md and the pages of docs/tutorials and docs/howto show: blocks whose first lines name a file become that file, and the commands of ```console
 blocks are run in order, one folder for each page. Lines below a command must be what it prints, with ... for anything, over lines too. Blocks of sh are not run:
-they build, install, or need what not every machine has. The commands of README.md find the files of a clone.
+they build, install, or need what not every machine has. The commands of README.md find the files of a clone; those within its sentences are run, too.
 
 usage: tutorials_test.py SOURCE_DIR PREFIX [NAME=VALUE...]    PREFIX: an installed Kizami, whose bin is on the PATH of the commands
 """
@@ -15,6 +15,10 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```([\w+]*)\n(.*?)^```$", re.M | re.S)
 NAMED = re.compile(r"\A(?:%%[^\n]*\n)?(?://|#|!|/\*|%) ([\w-]+\.\w+)\b")
+
+
+IN_SENTENCES = re.compile(r"`(kizami (?:bench|help|predict)\b[^`]*)`")  # the others are named there without their arguments
+BRIEFLY = {"bench": " --dtype f64 --rounds 1"}
 
 
 def matches(wanted, printed):
@@ -52,6 +56,17 @@ def run_page(page, environment, clone=()):
     return found, count
 
 
+def run_sentences(page, environment):
+    """Problems, and how many commands of a page's sentences were run."""
+    commands = IN_SENTENCES.findall(BLOCK.sub("", page.read_text()))
+    found = []
+    for command in commands:
+        done = subprocess.run(["bash", "-c", command + BRIEFLY.get(command.split()[1], "")], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            found.append(f"{page}: {command}: status {done.returncode}\n{done.stdout}")
+    return found, len(commands)
+
+
 def main():
     root, prefix = Path(sys.argv[1]), Path(sys.argv[2])
     environment = os.environ | dict(setting.split("=", 1) for setting in sys.argv[3:])
@@ -63,8 +78,11 @@ def main():
     numpy = ["python3", "-c", "import numpy"]
     environment["HAS_NUMPY"] = "1" if subprocess.run(numpy, env=environment, stderr=subprocess.DEVNULL).returncode == 0 else ""
     problems, total = run_page(root / "README.md", environment, [root / "demo", root / "examples"])
-    if total == 0:
+    found, count = run_sentences(root / "README.md", environment)
+    problems += found
+    if total == 0 or count == 0:
         problems.append("README.md: no command was run")
+    total += count
     for page in sorted([*(root / "docs/tutorials").glob("*.md"), *(root / "docs/howto").glob("*.md")]):
         found, count = run_page(page, environment)
         problems += found

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a public repository says of itself holds: versions agree, forms ask for what a report needs, workflows call what there is, every file has a licence.
+"""What a public repository says of itself holds: versions agree, forms ask for what a report needs, pages and workflows call what there is, every file has a licence.
 
 usage: upkeep_test.py SOURCE_DIR
 """
@@ -42,9 +42,24 @@ def form_problems(root):
     return problems
 
 
+def commands_of_kz(root):
+    return set(re.findall(r"^    ([\w-]+) ?(?:\)|\|)", (root / "kz").read_text().partition("case $command in")[2], re.M))
+
+
+def page_problems(root):
+    """Commands of ./kz that pages name are there."""
+    commands, problems, names = commands_of_kz(root), [], 0
+    for page in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]:
+        for command in re.findall(r"\./kz ([\w-]+)", page.read_text()):
+            names += 1
+            if command not in commands:
+                problems.append(f"{page.relative_to(root)}: there is no ./kz {command}")
+    return problems + ([] if names > 20 else ["pages name next to no command of ./kz"])
+
+
 def workflow_problems(root):
     """Commands of ./kz and presets that workflows call are there."""
-    commands = set(re.findall(r"^    ([\w-]+)(?:\)|\|)", (root / "kz").read_text().partition("case $command in")[2], re.M))
+    commands = commands_of_kz(root)
     presets = set(re.findall(r'"name": "([\w-]+)"', (root / "CMakePresets.json").read_text()))
     problems, calls = [], 0
     for file in sorted((root / ".github/workflows").glob("*.yml")):
@@ -71,7 +86,7 @@ def licence_problems(root):
 
 def main():
     root = Path(sys.argv[1])
-    problems = [*version_problems(root), *form_problems(root), *workflow_problems(root), *licence_problems(root)]
+    problems = [*version_problems(root), *form_problems(root), *page_problems(root), *workflow_problems(root), *licence_problems(root)]
     print("\n".join([*problems, f"{len(problems)} problems"]))
     return 1 if problems else 0
 
