@@ -242,7 +242,8 @@ class Case {
     task.length = static_cast<std::int32_t>(n_ / cluster);
     task.num_planes = num_planes_;
     const auto kernel = split_skeleton<T, kBlocksPerSm>;
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(P::kMostLength)), "memory");
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(P::kMostLength)),
+          "memory");
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters");
     check(kizami::base::launch_balanced_clusters("split", reinterpret_cast<const void*>(kernel),
                                                  2 * task.blocks_of_first, kizami::device::kPanelThreads, cluster,
