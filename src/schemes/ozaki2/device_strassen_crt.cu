@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: MIT
-// The CRT of Strassen's seven products: residues of an element of C are sums of up to four products' residues, without
-// a reduction, and the formulas of crt_pieces.hpp take them with a wider v:
-//   v = 1 + (r + 511) 2^-12,   |r| <= 512,   sum_q r_q W_q = sum_q v_q (2^12 W_q) - (2^12 + 511) sum_q W_q.
-// A thread takes four neighbouring rows of a column of both upper quadrants, then of both lower ones: its residues are
-// words of four, which become two words of two numbers of 16 bits, and sums of those. What the lower ones read again comes
-// from the caches.
+// The CRT of Strassen's seven products: residues of an element of C are sums of up to four products' residues, without a
+// reduction, and the tensor cores add these as well (device_crt_bytes.cuh): sums of digits of one product go on with the next,
+// and what quadrants have in common is summed once,
+//   C11 = P1 + P2,   U = P1 + P6,   C12 = U + P5 + P3,   V = U + P7,   C22 = V + P5,   C21 = V - P4.
+// Weights are below 2^37 of their grid and residues of four products below 2^9, so that pieces of 14 planes stay below 2^50.
+//
+// A warp keeps its 128 rows of both halves and takes one column of both after another, 64 rows at a time. Lane 4g + t reads
+// eight neighbouring residues, rows 8g to 8g + 7, of planes t, t + 4, ... of each product: 64 bytes of a plane, for level 2
+// gives half of as little as 32 (docs/perf/strassen.md). Of the first four of each eight rows and then of the others, four
+// planes a word are what the tensor cores want; the sums of row 4g + t of the 32 come to lane 4g + t.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "device/quads.cuh"
 #include "schemes/ozaki2/crt_pieces.hpp"
+#include "schemes/ozaki2/crt_runs.hpp"
+#include "schemes/ozaki2/device_crt_bytes.cuh"
 #include "schemes/ozaki2/device_crt_epilogue.cuh"
 #include "schemes/ozaki2/device_crt_pieces.cuh"
 #include "schemes/ozaki2/device_strassen.hpp"
@@ -17,145 +29,311 @@
 namespace kizami::ozaki2 {
 namespace {
 
+/// So few that the registers of a warp hold the words of its next rows beside its sums.
+constexpr int kCrtThreads = 128;
 constexpr int kCrtBlocksPerSm = 2;
-/// Planes whose residues are on their way.
-constexpr int kAhead = 4;
-template <int kPieces>
-constexpr int kPlanes = most_piece_planes(false, kPieces);
-static_assert(kPlanes<kMostStrassenPieces> <= kPieceGroup, "one offset for all planes");
-template <int kPieces>
-using LayoutOf = kernels::PieceLayout<kPieces, kPlanes<kPieces>>;
+constexpr int kCrtWarps = kCrtThreads / 32;
+constexpr int kReadRowsAtOnce = 64;
+constexpr int kReads = kWarpRows / kReadRowsAtOnce;  ///< of a warp's rows
+constexpr int kSumRows = 32;                         ///< whose sums are made at once
 
-/// Products that the quadrants of a half of the lines read: P1, P5 and P6, and two more.
-constexpr int kRead = 5;
-[[nodiscard]] __device__ __forceinline__ int read_product(bool is_lower, int k) {
-  if (k == 0) return 0;
-  if (k < 3) return 3 + k;
-  return k == 3 ? (is_lower ? 3 : 1) : is_lower ? 6 : 2;
+/// In the order in which they are summed.
+enum Quadrant { kUpperLeft, kUpperRight, kLowerRight, kLowerLeft, kNumQuadrants };
+/// Of P1 the planes hold -P1, of P4 what C21 adds.
+enum Product { kP1, kP2, kP3, kP4, kP5, kP6, kP7 };
+static_assert(kP7 + 1 == kStrassenProducts);
+
+/// What the warps of a block share, and what each of them exchanges and keeps.
+template <int kPieces>
+struct QuadrantsShared {
+  static constexpr int kTiles = kernels::kDigitPairs;
+  using Constants = kernels::PieceLayout<kPieces, 0>;
+  alignas(128) unsigned char pieces[kCrtWarps][kNumQuadrants][kernels::kFourPieceBytes];
+  alignas(128) double numbers[kCrtWarps][kNumQuadrants][kWarpRows];
+  alignas(128) std::int32_t row_scales[kCrtWarps][2][kWarpRows];  ///< of both halves
+  std::uint32_t digits[kTiles][32];
+  double constants[Constants::kSize];
+};
+
+/// sum = a b + c: a of 16 rows and 16 columns, b of 16 rows and 8 columns.
+__device__ __forceinline__ void multiply_planes(std::int32_t (&sum)[4], std::uint32_t a0, std::uint32_t a1,
+                                                std::uint32_t b, const std::int32_t (&c)[4]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"
+      : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
+      : "r"(a0), "r"(a1), "r"(b), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
 
-/// Words of four residues to two words of two sums of 16 bits for the left quadrant and the right one, with 511 added and
-/// 0xF000, which number_of_sum() wants. Of P1 the planes hold -P1, of P4 what C21 adds.
-__device__ __forceinline__ void add_products(const std::uint32_t (&words)[kRead], bool is_lower,
-                                             std::uint32_t (&left)[2], std::uint32_t (&right)[2]) {
-#pragma unroll
-  for (int pair = 0; pair < 2; ++pair) {
-    std::uint32_t p[kRead];
-#pragma unroll
-    for (int k = 0; k < kRead; ++k) {  // residues + 128, or their negatives + 127
-      const std::uint32_t biased = words[k] ^ (k == 0 ? 0x7F7F7F7Fu : 0x80808080u);
-      p[k] = __byte_perm(biased, 0, pair == 0 ? 0x4140 : 0x4342);
-    }
-    p[0] += 0xF000F000u;
-    const std::uint32_t three = p[0] + p[2] + p[4];               // P1 + P6 + P7, or P3
-    left[pair] = (is_lower ? three : p[0] + 0x01000100u) + p[3];  // of two products: they have 255 between them
-    right[pair] = three + p[1];
-  }
+/// Of four bytes their negatives; of -128, which only modulo 256 is a residue, itself.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t negated_bytes(std::uint32_t x) {
+  const std::uint32_t inverted = ~x;
+  return ((inverted & 0x7F7F7F7Fu) + 0x01010101u) ^ (inverted & 0x80808080u);
 }
 
-/// v of one of the two sums of a word.
-__device__ __forceinline__ double number_of_sum(std::uint32_t sums, int e, std::uint32_t one) {
-  const std::uint32_t high = __byte_perm(sums, one, e == 0 ? 0x7104u : 0x7324u);
-  return __hiloint2double(static_cast<int>(high), 0);
-}
-
-/// What a block shares: the Layout, with the offset of this kernel.
 template <int kPieces>
-__device__ void share_constants(const DeviceCrtTable& table, double* shared) {
-  using Layout = LayoutOf<kPieces>;
-  const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
-  for (int at = thread; at < Layout::kSize; at += device::kThreads) shared[at] = Layout::value(table.pieces, at);
-  __syncthreads();
-  if (thread < kPieces) {
-    double sum = 0;  // of 2^12 W_q, and all below exact
-    for (int q = 0; q < table.num_planes; ++q) sum += shared[q * kPieces + thread];
-    shared[Layout::kOffset + thread] = -(4096.0 + 511.0) * (sum * 0x1p-12);
-  }
-  __syncthreads();
-}
+class FromQuadrants {
+  static constexpr int kTiles = kernels::kDigitPairs;
+  static constexpr int kLanePlanes = base::ceil_div(most_piece_planes(false, kPieces), 4);  ///< of each product
+  static_assert(kLanePlanes <= 4, "the planes of a product are 16 columns");
+  using Shared = QuadrantsShared<kPieces>;
+  using Constants = typename Shared::Constants;
+  /// Products that are read together, in rising order. A warp waits for all that one of its six scoreboards counts: were each
+  /// product's next words asked for when its own are free, it would wait for the latest of them at each.
+  using First = std::integer_sequence<int, kP1, kP2, kP6>;
+  using Second = std::integer_sequence<int, kP3, kP4, kP5, kP7>;
+  using Words = uint2[kStrassenProducts][kLanePlanes];
+  using Bytes = std::uint32_t[4];           ///< of four rows, in words of four planes
+  using Sums = std::int32_t[2][kTiles][4];  ///< of digits, of two rows each
 
-/// The integers of rows i .. i + 3 of both quadrants of a half of the lines, of column j of each.
-template <int kPieces>
-__device__ __forceinline__ void rebuild(const ResiduePlanes& planes, const DeviceCrtTable& table,
-                                        const double* constants, bool is_lower, std::int64_t i, std::int64_t j,
-                                        double (&left)[4], double (&right)[4]) {
-  using Layout = LayoutOf<kPieces>;
-  const int num_planes = table.num_planes;
-  const std::int8_t* at[kRead];
+ public:
+  __device__ FromQuadrants(const DeviceReconstruction<double>& task, const StrassenHalves& halves,
+                           const DeviceCrtTable& table, Shared& shared)
+      : task_(task), halves_(halves), table_(table), shared_(shared), epilogue_(task) {
+    share();
 #pragma unroll
-  for (int k = 0; k < kRead; ++k)
-    at[k] = planes.data + j * planes.col_stride + i + read_product(is_lower, k) * planes.plane_stride;
-  const std::int64_t step = kStrassenProducts * planes.plane_stride;
-  std::uint32_t ahead[kAhead][kRead];
-  const auto load = [&](std::uint32_t(&to)[kRead]) {
-#pragma unroll
-    for (int k = 0; k < kRead; ++k) {
-      to[k] = kernels::load_word(at[k]);
-      at[k] += step;
-    }
-  };
-#pragma unroll
-  for (int slot = 0; slot < kAhead; ++slot) {
-    if (slot < num_planes) load(ahead[slot]);
+    for (int tile = 0; tile < kTiles; ++tile) digits_[tile] = shared_.digits[tile][lane()];
+    const int piece = lane() % 4 < kPieces ? lane() % 4 : kPieces - 1;
+    bias_ = __double2hiint(shared_.constants[Constants::kMagic + piece]);
   }
-  const std::uint32_t one = kernels::high_word_of_one();
-  double sum[2][4][kPieces];
-#pragma unroll
-  for (int piece = 0; piece < kPieces; ++piece) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) sum[0][e][piece] = sum[1][e][piece] = constants[Layout::kOffset + piece];
-  }
+
+  /// By all threads of all blocks. A warp keeps its 128 rows of both halves, and takes columns some apart; those of
+  /// neighbours in memory are taken at about the same time.
+  __device__ __forceinline__ void run(std::int64_t first_col, std::int64_t end_col) {
+    const auto groups = static_cast<unsigned>(base::ceil_div(halves_.m, std::int64_t{kWarpRows}));
+    const unsigned warps = gridDim.x * kCrtWarps;
+    const unsigned number = blockIdx.x * kCrtWarps + static_cast<unsigned>(warp());
+    const unsigned columns_at_once = max(1u, warps / groups);
+    if (number >= groups * columns_at_once) return;
+    for (unsigned group = number % groups; group < groups; group += warps) {
+      const std::int64_t i = static_cast<std::int64_t>(group) * kWarpRows;
+      share_row_scales(i);
+      std::int64_t j = first_col + number / groups;
+      if (j >= end_col) continue;
+      Words words;
+      const std::int8_t* next = place(i, 0, j);
+      load(next, First{}, words);
+      load(next, Second{}, words);
+      for (; j < end_col; j += columns_at_once) {
+        const std::int32_t col_scales[2] = {col_scale(j), col_scale(halves_.n + j)};  // on their way till the end
 #pragma unroll 1
-  for (int first = 0; first < num_planes; first += kAhead) {
-#pragma unroll
-    for (int slot = 0; slot < kAhead; ++slot) {
-      const int q = first + slot;
-      if (q >= num_planes) break;
-      std::uint32_t sums[2][2];
-      add_products(ahead[slot], is_lower, sums[0], sums[1]);
-      if (q + kAhead < num_planes) load(ahead[slot]);
-      double weight[kPieces];
-#pragma unroll
-      for (int piece = 0; piece < kPieces; ++piece) weight[piece] = constants[q * kPieces + piece];
-#pragma unroll
-      for (int e = 0; e < 8; ++e) {
-        const double v = number_of_sum(sums[e / 4][e % 4 / 2], e % 2, one);
-#pragma unroll
-        for (int piece = 0; piece < kPieces; ++piece)
-          sum[e / 4][e % 4][piece] = std::fma(v, weight[piece], sum[e / 4][e % 4][piece]);
+        for (int read = 0; read < kReads; ++read) {
+          if (read + 1 < kReads) {
+            next = place(i, read + 1, j);
+          } else if (j + columns_at_once < end_col) {
+            next = place(i, 0, j + columns_at_once);
+          }
+          rebuild(words, /*half=*/std::integral_constant<int, 0>{}, next, read);
+          rebuild(words, std::integral_constant<int, 1>{}, next, read);
+        }
+        write(i, j, col_scales);
+        __syncwarp();  // the numbers may be written again
       }
     }
   }
-  kernels::finish_sums<kPieces, kPlanes<kPieces>>(sum[0], constants, table.pieces, left);
-  kernels::finish_sums<kPieces, kPlanes<kPieces>>(sum[1], constants, table.pieces, right);
-}
+
+ private:
+  [[nodiscard]] __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  [[nodiscard]] __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
+
+  /// num::kSkipLine of columns beyond the last.
+  [[nodiscard]] __device__ __forceinline__ std::int32_t col_scale(std::int64_t j) const {
+    return j < task_.c.cols ? task_.col_scale[j] : num::kSkipLine;
+  }
+  /// Those of this warp's rows; num::kSkipLine of rows beyond the last.
+  __device__ __forceinline__ void share_row_scales(std::int64_t first_row) const {
+    __syncwarp();
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      std::int32_t scales[4];
+      const std::int64_t i = first_row + 4 * lane();
+      kernels::load_row_scales(task_, i + half * halves_.m, scales);
+      *reinterpret_cast<int4*>(&shared_.row_scales[warp()][half][4 * lane()]) =
+          make_int4(scales[0], scales[1], scales[2], scales[3]);
+    }
+    __syncwarp();
+  }
+
+  /// The constants of the block: the finishing numbers, and each lane's columns of digits.
+  __device__ void share() {
+    const int thread = static_cast<int>(threadIdx.x);
+    for (int at = thread; at < Constants::kSize; at += kCrtThreads)
+      shared_.constants[at] = Constants::value(table_.pieces, at);
+    for (int at = thread; at < kTiles * 32; at += kCrtThreads) {
+      const int of_lane = at % 32;
+      const int piece = of_lane / 8;
+      const int digit = 2 * (at / 32) + of_lane / 4 % 2;
+      shared_.digits[at / 32][of_lane] = piece < kPieces ? table_.pieces.digits[piece][digit][of_lane % 4] : 0;
+    }
+    __syncthreads();
+  }
+
+  /// Of this lane's residues in its first plane of P1. Rows beyond the last are others that are there.
+  [[nodiscard]] __device__ __forceinline__ const std::int8_t* place(std::int64_t first_row, int read,
+                                                                    std::int64_t j) const {
+    const std::int64_t row = min(first_row + read * kReadRowsAtOnce + lane() / 4 * 8, halves_.m - 8);
+    return task_.planes.data + row + j * task_.planes.col_stride +
+           lane() % 4 * (kStrassenProducts * task_.planes.plane_stride);
+  }
+  /// The words of some products. Planes beyond the last are zero. @param at  place()
+  template <int... kProduct>
+  __device__ __forceinline__ void load(const std::int8_t* at, std::integer_sequence<int, kProduct...>,
+                                       Words& words) const {
+    constexpr int kAlways = kPieces == 2 ? num::kMinModuli : most_piece_moduli(false, kPieces - 1) + 1;
+    const std::int64_t of_words = 4 * kStrassenProducts * task_.planes.plane_stride;
+#pragma unroll
+    for (int w = 0; w < kLanePlanes; ++w, at += of_words) {
+      const bool is_there = 4 * w + 3 < kAlways || 4 * w + lane() % 4 < table_.num_planes;
+      const std::int8_t* of_product = at;
+      int before = 0;
+      const auto one = [&](int product) {
+        for (; before < product; ++before) of_product += task_.planes.plane_stride;
+        words[product][w] = make_uint2(0, 0);
+        if (is_there)
+          asm volatile("ld.global.L2::256B.v2.u32 {%0, %1}, [%2];"
+                       : "=r"(words[product][w].x), "=r"(words[product][w].y)
+                       : "l"(of_product));
+      };
+      (one(kProduct), ...);
+    }
+  }
+
+  /// @param half  of the eight rows
+  __device__ static __forceinline__ void transpose(const uint2 (&words)[kLanePlanes], int half, Bytes& bytes) {
+    std::uint32_t four[4] = {};
+#pragma unroll
+    for (int w = 0; w < kLanePlanes; ++w) four[w] = half == 0 ? words[w].x : words[w].y;
+    kernels::transpose_bytes<4>(four, bytes);
+  }
+  /// sums = before + those of a product.
+  __device__ __forceinline__ void add(const Bytes& bytes, const Sums& before, Sums& sums) const {
+#pragma unroll
+    for (int pair = 0; pair < 2; ++pair) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile)
+        multiply_planes(sums[pair][tile], bytes[2 * pair], bytes[2 * pair + 1], digits_[tile], before[pair][tile]);
+    }
+  }
+  /// The sums of four rows' digits, as pieces in shared memory.
+  __device__ __forceinline__ void exchange(const Sums& sums, Quadrant quadrant) const {
+    const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.pieces[warp()][quadrant]));
+#pragma unroll
+    for (int pair = 0; pair < 2; ++pair) {
+      const auto& s = sums[pair];
+      kernels::store_two(to + kernels::place_of_piece(lane() % 4, lane() / 4, pair),
+                         kernels::number_of_digits(s[0][0], s[0][1], s[1][0], s[1][1], s[2][0], bias_),
+                         kernels::number_of_digits(s[0][2], s[0][3], s[1][2], s[1][3], s[2][2], bias_));
+    }
+  }
+  /// The integers of this lane's row in all quadrants, to shared memory. @param of_warp  number of the 32 rows
+  __device__ __forceinline__ void finish(int of_warp) const {
+    __syncwarp();
+    double sum[kNumQuadrants][kPieces];
+#pragma unroll
+    for (int quadrant = 0; quadrant < kNumQuadrants; ++quadrant) {
+      const auto from = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_.pieces[warp()][quadrant]));
+#pragma unroll
+      for (int piece = 0; piece < kPieces; ++piece) {
+        const std::uint32_t at = kernels::place_of_piece(piece, lane() / 4, lane() % 4 / 2);
+        sum[quadrant][piece] = kernels::load_one(from + at + static_cast<std::uint32_t>(lane() % 2 * 8)) -
+                               shared_.constants[Constants::kMagic + piece];
+      }
+    }
+    double finished[kNumQuadrants];
+    kernels::finish_sums<kPieces, 0>(sum, shared_.constants, table_.pieces, finished);
+#pragma unroll
+    for (int quadrant = 0; quadrant < kNumQuadrants; ++quadrant)
+      shared_.numbers[warp()][quadrant][kSumRows * of_warp + lane()] = finished[quadrant];
+    __syncwarp();
+  }
+
+  /// Where the integers of rows 4 lane to 4 lane + 3 of the warp's begin: finish() has rows 8g + 4 half + t, of each 64, in
+  /// place 4g + t of the 32 of a half.
+  [[nodiscard]] __device__ static int place_of_numbers() {
+    const int of_read = lane() % 16;
+    return kReadRowsAtOnce * (lane() / 16) + kSumRows * (of_read % 2) + 4 * (of_read / 2);
+  }
+
+  /// The integers of four of each eight rows that were read, in all quadrants. What comes next is on its way as soon as the words
+  /// are free.
+  template <int half>
+  __device__ __forceinline__ void rebuild(Words& words, std::integral_constant<int, half>, const std::int8_t* next,
+                                          int read) {
+    const auto take = [&]<int... kProduct>(std::integer_sequence<int, kProduct...> products, auto& bytes) {
+      int at = 0;
+      (transpose(words[kProduct], half, bytes[at++]), ...);
+      if constexpr (half == 1) load(next, products, words);
+    };
+    Sums common = {};
+    Sums sums;
+    {
+      Bytes bytes[3];
+      take(First{}, bytes);
+#pragma unroll
+      for (std::uint32_t& four : bytes[0]) four = negated_bytes(four);
+      add(bytes[0], common, common);
+      add(bytes[1], common, sums);
+      exchange(sums, kUpperLeft);
+      add(bytes[2], common, common);
+    }
+    Bytes bytes[4];
+    take(Second{}, bytes);
+    add(bytes[2], common, sums);
+    add(bytes[0], sums, sums);
+    exchange(sums, kUpperRight);
+    add(bytes[3], common, common);
+    add(bytes[2], common, sums);
+    exchange(sums, kLowerRight);
+    add(bytes[1], common, common);
+    exchange(common, kLowerLeft);
+    finish(2 * read + half);
+  }
+
+  /// What was rebuilt of rows from i on and column j of each quadrant.
+  __device__ __forceinline__ void write(std::int64_t i, std::int64_t j, const std::int32_t (&col_scales)[2]) const {
+    i += 4 * lane();
+    if (i >= halves_.m) return;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const std::int64_t row = i + half * halves_.m;
+      if (row >= task_.c.rows) return;
+      const int4 scales = *reinterpret_cast<const int4*>(&shared_.row_scales[warp()][half][4 * lane()]);
+      const kernels::NumberEpilogue<double, /*kIsPart=*/false> epilogue(epilogue_, row,
+                                                                        {scales.x, scales.y, scales.z, scales.w});
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        const std::int64_t column = side * halves_.n + j;
+        if (column >= task_.c.cols) continue;
+        const int quadrant = half == 0 ? kUpperLeft + side : kLowerLeft - side;
+        double x[1][4];
+        const auto* const from =
+            reinterpret_cast<const double2*>(&shared_.numbers[warp()][quadrant][place_of_numbers()]);
+        for (int pair = 0; pair < 2; ++pair) {
+          x[0][2 * pair] = from[pair].x;
+          x[0][2 * pair + 1] = from[pair].y;
+        }
+        epilogue.write(task_, column, col_scales[side], x);
+      }
+    }
+  }
+
+  const DeviceReconstruction<double>& task_;
+  const StrassenHalves& halves_;
+  const DeviceCrtTable& table_;
+  Shared& shared_;
+  std::uint32_t digits_[kTiles];
+  std::int32_t bias_;
+  kernels::Epilogue<double> epilogue_;
+};
 
 template <int kPieces>
-__global__ void __launch_bounds__(device::kThreads, kCrtBlocksPerSm)
+__global__ void __launch_bounds__(kCrtThreads, kCrtBlocksPerSm)
     reconstruct_quadrants(const __grid_constant__ DeviceReconstruction<double> task,
                           const __grid_constant__ StrassenHalves halves, std::int64_t first_col, std::int64_t end_col) {
-  __shared__ __align__(16) double constants[LayoutOf<kPieces>::kSize];
+  extern __shared__ __align__(128) unsigned char shared_memory[];
   base::follow_previous_kernel();
   if ((task.state->num_strassen_products == 0) | (task.state->takes_signs != 0)) return;
   const DeviceCrtTable& table = task.tables[task.ladder.rungs[0].num_moduli - num::kMinModuli];
-  share_constants<kPieces>(table, constants);
-  const std::int64_t i = device::first_row_of_thread();
-  if (i >= halves.m) return;
-  for (std::int64_t j = first_col + device::first_column_of_thread(); j < end_col; j += device::column_step()) {
-#pragma unroll 1
-    for (int half = 0; half < 2; ++half) {
-      const std::int64_t row = i + half * halves.m;
-      if (row >= task.c.rows) continue;
-      double left[1][4];
-      double right[1][4];
-      rebuild<kPieces>(task.planes, table, constants, half != 0, i, j, left[0], right[0]);
-      // Its registers are free while sums are made.
-      const kernels::NumberEpilogue<double, /*kIsPart=*/false> epilogue(task, row);
-      const std::int64_t j_right = halves.n + j;
-      if (j < task.c.cols) epilogue.write(task, j, task.col_scale[j], left);
-      if (j_right < task.c.cols) epilogue.write(task, j_right, task.col_scale[j_right], right);
-    }
-  }
+  FromQuadrants<kPieces>(task, halves, table, *reinterpret_cast<QuadrantsShared<kPieces>*>(shared_memory))
+      .run(first_col, end_col);
 }
 
 }  // namespace
@@ -163,11 +341,19 @@ __global__ void __launch_bounds__(device::kThreads, kCrtBlocksPerSm)
 Status reconstruct_strassen(const DeviceReconstruction<double>& task, const StrassenHalves& halves, std::int64_t first,
                             std::int64_t end, int num_sms, product::Queue queue) {
   if (first >= end) return {};
-  const device::QuadGrid shape = device::quad_grid(halves.m, end - first, kCrtBlocksPerSm * num_sms);
-  const bool is_short = task.ladder.rungs[0].num_moduli <= most_piece_moduli(false, 2);
-  return base::launch_overlapped("reconstruct_quadrants",
-                                 is_short ? reconstruct_quadrants<2> : reconstruct_quadrants<3>, shape.grid,
-                                 shape.block, 0, queue, task, halves, first, end);
+  const std::int64_t runs = base::ceil_div(halves.m, std::int64_t{kWarpRows}) * (end - first);
+  const auto blocks = static_cast<unsigned>(
+      std::min(std::int64_t{kCrtBlocksPerSm} * num_sms, base::ceil_div(runs, std::int64_t{kCrtWarps})));
+  const auto launch = [&](auto kernel, std::size_t shared_bytes) -> Status {
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+        "shared memory of the CRT of quadrants"));
+    return base::launch_overlapped("reconstruct_quadrants", kernel, dim3(blocks), dim3(kCrtThreads), shared_bytes,
+                                   queue, task, halves, first, end);
+  };
+  return task.ladder.rungs[0].num_moduli <= most_piece_moduli(false, 2)
+             ? launch(reconstruct_quadrants<2>, sizeof(QuadrantsShared<2>))
+             : launch(reconstruct_quadrants<3>, sizeof(QuadrantsShared<3>));
 }
 
 }  // namespace kizami::ozaki2
