@@ -88,7 +88,7 @@ bool is_one_strassen_chunk(const plan::Plan& plan) {
 }
 
 double strassen_gain_seconds(const plan::Plan& plan) {
-  const double residues_per_second = 2.9e12 * plan.schedule.facts.rates.memory;
+  const double residues_per_second = 2.1e12 * plan.schedule.facts.rates.memory;
   constexpr double kLaunchSeconds = 40e-6;  // of kernels that are not taken
   constexpr double kShareSaved = 0.8;       // of what products alone save, in calls that are held by power
   const problem::Shape& shape = plan.shape;
