@@ -58,7 +58,7 @@ struct QuadrantLines {
 /// The products of quadrants of a chunk with so many moduli: planes 7 l .. 7 l + 6 of modulus l.
 [[nodiscard]] product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli);
 
-/// FP64 pieces of the sums that the CRT of quadrants keeps in registers, at most.
+/// FP64 pieces of a CRT of quadrants, at most: so many planes are 16 columns of a product of the tensor cores.
 inline constexpr int kMostStrassenPieces = 3;
 
 /// Whether a call may take it, at its lowest rung: FP64 in device memory, k in one chunk, an engine with planes of the same

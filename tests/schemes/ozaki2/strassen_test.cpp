@@ -61,7 +61,7 @@ TEST(Strassen, HalvesHoldTheWhole) {
   }
 }
 
-/// The CRT adds residues up to 512 before it weighs them: partial sums of pieces stay below 2^53 of their grid.
+/// The CRT of quadrants sums four products of each plane: its sums of digits and of pieces are those of residues up to 512.
 TEST(Strassen, SumsOfFourResiduesAreExact) {
   for (const DeviceCrtTable& table : make_device_crt_tables(num::Ring::kReal)) {
     const DeviceCrtPieces& pieces = table.pieces;
@@ -72,7 +72,7 @@ TEST(Strassen, SumsOfFourResiduesAreExact) {
       double magnitude = 0;
       for (int q = 0; q < table.num_planes; ++q) magnitude += std::abs(pieces.weight[q][i]) * 0x1p-12;
       most[i] = 512 * magnitude;
-      EXPECT_LT((4096 + 1023) * magnitude + most[i], limit) << table.num_planes << ' ' << i;
+      EXPECT_LT(most[i], std::ldexp(1.0, 51 + pieces.grid[i])) << table.num_planes << ' ' << i;  // number_of_digits()
       const double quotient = most[0] * pieces.inverse * 1.01 + 2;
       const double left = quotient * std::abs(pieces.product[i]) + most[i] + 2 * std::abs(pieces.product[i]);
       EXPECT_LT(left, limit) << table.num_planes << ' ' << i;
@@ -81,6 +81,8 @@ TEST(Strassen, SumsOfFourResiduesAreExact) {
       }
     }
     EXPECT_LT((most[1] + most[2]) * pieces.inverse, 0x1p-12) << table.num_planes;
+    EXPECT_LE(table.num_planes, 16);                                             // columns of a product
+    EXPECT_LT(512 * 128 * table.num_planes * (1 + 256), std::int64_t{1} << 31);  // two sums of digits in one word
   }
 }
 
