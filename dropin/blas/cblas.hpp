@@ -84,7 +84,7 @@ template <class T, class Int>
   call.name = native.name();
   call.caller = caller;
   put_in_order(order, call);
-  take(call, {&native, caller, packed(order, op_a, op_b, m, n, k)}, function != nullptr,
+  take(call, tiny_call(native, caller, order, op_a, op_b, m, n, k), function != nullptr,
        [&] { function(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); });
 }
 
@@ -109,7 +109,7 @@ template <class T, class Int>
                native.name(),
                caller};
   put_in_order(order, call);
-  take(call, {&native, caller, packed(order, uplo, op_a, op_b, n, k)}, function != nullptr,
+  take(call, tiny_call(native, caller, order, uplo, op_a, op_b, n, k), function != nullptr,
        [&] { function(order, uplo, op_a, op_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc); });
 }
 
@@ -134,7 +134,7 @@ template <class T, class Int>
                native.name(),
                caller};
   put_in_order(order, call);
-  take(call, {&native, caller, packed(order, side, uplo, m, n)}, function != nullptr,
+  take(call, tiny_call(native, caller, order, side, uplo, m, n), function != nullptr,
        [&] { function(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); });
 }
 
@@ -158,7 +158,7 @@ template <class T, class Int, class Factor>
                native.name(),
                caller};
   put_in_order(order, call);
-  take(call, {&native, caller, packed(order, uplo, op, n, k)}, function != nullptr,
+  take(call, tiny_call(native, caller, order, uplo, op, n, k), function != nullptr,
        [&] { function(order, uplo, op, n, k, alpha, a, lda, beta, c, ldc); });
 }
 
@@ -182,7 +182,7 @@ template <class T, class Int, class Factor>
                native.name(),
                caller};
   put_in_order(order, call);
-  take(call, {&native, caller, packed(order, uplo, op, n, k)}, function != nullptr,
+  take(call, tiny_call(native, caller, order, uplo, op, n, k), function != nullptr,
        [&] { function(order, uplo, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc); });
 }
 
@@ -206,7 +206,7 @@ template <class T, class Int>
                native.name(),
                caller};
   put_in_order(order, call);
-  take(call, {&native, caller, packed(order, side, uplo, op, diag, m, n)}, function != nullptr,
+  take(call, tiny_call(native, caller, order, side, uplo, op, diag, m, n), function != nullptr,
        [&] { function(order, side, uplo, op, diag, m, n, alpha, a, lda, b, ldb); });
 }
 

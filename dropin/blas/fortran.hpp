@@ -29,7 +29,7 @@ template <class T, class Int>
       {{routine, 'L', 'U', upper(op_a), upper(op_b), 'N', *m, *n, *k}, *alpha, a, *lda, b, *ldb, *beta, c, *ldc},
       native.name(),
       caller};
-  take(call, {&native, caller, packed(*op_a, *op_b, *m, *n, *k)}, function != nullptr,
+  take(call, tiny_call(native, caller, *op_a, *op_b, *m, *n, *k), function != nullptr,
        [&] { function(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1); });
 }
 
@@ -53,7 +53,7 @@ template <class T, class Int>
                       *ldc},
                      native.name(),
                      caller};
-  take(call, {&native, caller, packed(*uplo, *op_a, *op_b, *n, *k)}, function != nullptr,
+  take(call, tiny_call(native, caller, *uplo, *op_a, *op_b, *n, *k), function != nullptr,
        [&] { function(uplo, op_a, op_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1, 1); });
 }
 
@@ -70,7 +70,7 @@ template <class T, class Int>
       {{routine, upper(side), upper(uplo), 'N', 'N', 'N', *m, *n, k}, *alpha, a, *lda, b, *ldb, *beta, c, *ldc},
       native.name(),
       caller};
-  take(call, {&native, caller, packed(*side, *uplo, *m, *n)}, function != nullptr,
+  take(call, tiny_call(native, caller, *side, *uplo, *m, *n), function != nullptr,
        [&] { function(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1); });
 }
 
@@ -86,7 +86,7 @@ template <class T, class Int, class Factor>
       {{routine, 'L', upper(uplo), upper(op), 'N', 'N', *n, *n, *k}, T(*alpha), a, *lda, nullptr, 0, T(*beta), c, *ldc},
       native.name(),
       caller};
-  take(call, {&native, caller, packed(*uplo, *op, *n, *k)}, function != nullptr,
+  take(call, tiny_call(native, caller, *uplo, *op, *n, *k), function != nullptr,
        [&] { function(uplo, op, n, k, alpha, a, lda, beta, c, ldc, 1, 1); });
 }
 
@@ -102,7 +102,7 @@ template <class T, class Int, class Factor>
       {{routine, 'L', upper(uplo), upper(op), 'N', 'N', *n, *n, *k}, *alpha, a, *lda, b, *ldb, T(*beta), c, *ldc},
       native.name(),
       caller};
-  take(call, {&native, caller, packed(*uplo, *op, *n, *k)}, function != nullptr,
+  take(call, tiny_call(native, caller, *uplo, *op, *n, *k), function != nullptr,
        [&] { function(uplo, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1); });
 }
 
@@ -126,7 +126,7 @@ template <class T, class Int>
                       *ldb},
                      native.name(),
                      caller};
-  take(call, {&native, caller, packed(*side, *uplo, *op, *diag, *m, *n)}, function != nullptr,
+  take(call, tiny_call(native, caller, *side, *uplo, *op, *diag, *m, *n), function != nullptr,
        [&] { function(side, uplo, op, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1); });
 }
 

@@ -34,6 +34,14 @@ void record_native(const Call<T>& call, const Rest& rest, double seconds) noexce
 template <class T>
 void answer_for_missing(const Call<T>& call) noexcept;
 
+/// The call as it came; nothing where nothing is audited.
+template <class... Number>
+[[nodiscard, gnu::always_inline]] inline TinyCall tiny_call(const NativeFunction& native, const void* caller,
+                                                            Number... numbers) {
+  if (audit_state.load(std::memory_order_relaxed) != AuditState::kOn) return {};
+  return {&native, caller, packed(numbers...)};
+}
+
 /// A call that is only counted. @param arguments  as the native function takes them, the lengths of Fortran's letters
 /// included
 template <class... Argument>
@@ -56,7 +64,7 @@ void take_audited(const Call<T>& call, const TinyCall& tiny, bool is_native_ther
   audited.finish();
 }
 
-/// @param tiny     the same call as it came
+/// @param tiny    the same call as it came
 /// @param forward calls the native function, or is not called if there is none
 template <class T, class Forward>
 void take(const Call<T>& call, const TinyCall& tiny, bool is_native_there, const Forward& forward) noexcept {
