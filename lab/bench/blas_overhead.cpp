@@ -5,8 +5,10 @@
 //   KIZAMI_AUDIT=1 KIZAMI_REPORT=FOLDER LD_PRELOAD="libkizami_blas.so libblas.so.3" bench_blas_overhead libblas.so.3 --n 8 --cblas
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,21 +25,29 @@ using Dgemm = void(const char*, const char*, const int*, const int*, const int*,
 using CblasDgemm = void(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*,
                         int);
 
+/// Of a cache line: where matrices begin must not tell the ways apart.
+struct alignas(64) Line {
+  double element[8];
+};
+std::vector<Line> matrix(int n, double element) {
+  std::vector<Line> lines((static_cast<std::size_t>(n) * static_cast<std::size_t>(n) + 7) / 8);
+  for (Line& line : lines) std::fill(std::begin(line.element), std::end(line.element), element);
+  return lines;
+}
+
 auto call_of(Dgemm* dgemm, int n) {
-  const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
-  return [dgemm, n, a = std::vector<double>(elements, 1.5), b = std::vector<double>(elements, 2.5),
-          c = std::vector<double>(elements)]() mutable {
+  return [dgemm, n, a = matrix(n, 1.5), b = matrix(n, 2.5), c = matrix(n, 0)]() mutable {
     const double alpha = 1, beta = 0;
-    dgemm("N", "N", &n, &n, &n, &alpha, a.data(), &n, b.data(), &n, &beta, c.data(), &n, 1, 1);
+    dgemm("N", "N", &n, &n, &n, &alpha, a.data()->element, &n, b.data()->element, &n, &beta, c.data()->element, &n, 1,
+          1);
   };
 }
 
 auto call_of(CblasDgemm* dgemm, int n) {
-  const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
-  return [dgemm, n, a = std::vector<double>(elements, 1.5), b = std::vector<double>(elements, 2.5),
-          c = std::vector<double>(elements)]() mutable {
+  return [dgemm, n, a = matrix(n, 1.5), b = matrix(n, 2.5), c = matrix(n, 0)]() mutable {
     constexpr int kColMajor = 102, kNoTrans = 111;
-    dgemm(kColMajor, kNoTrans, kNoTrans, n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n);
+    dgemm(kColMajor, kNoTrans, kNoTrans, n, n, n, 1, a.data()->element, n, b.data()->element, n, 0, c.data()->element,
+          n);
   };
 }
 
