@@ -58,6 +58,11 @@ class NativeFunction {
     }
     return reinterpret_cast<Function*>(found);
   }
+  /// Null: it was not looked up, or there is none.
+  template <class Function>
+  [[nodiscard]] Function* known() const {
+    return reinterpret_cast<Function*>(found_.load(std::memory_order_acquire));
+  }
 
  private:
   Find* find_;

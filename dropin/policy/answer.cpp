@@ -64,7 +64,7 @@ CallReport report_of(const Shape& shape, const char* name, const void* caller) {
 void keep(const CallReport& report, const Configuration& configuration, const Settings& settings) {
   if (settings.is_logged) write_log(configuration.log_path, log_line(report) + "\n");
   if (keeps_record(configuration)) process_record().add(report);
-  if (!configuration.report_folder.empty()) renew_report(configuration);
+  renew_report(configuration);
   if (is_beyond_bound(report)) write_log("", "kizami: beyond its bound: " + log_line(report) + "\n");
 }
 

@@ -2,6 +2,7 @@
 #include "dropin/policy/audit.hpp"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,10 +23,32 @@
 #include "dropin/policy/configuration.hpp"
 #include "dropin/policy/json_line.hpp"
 #include "dropin/policy/rules.hpp"
+#include "dropin/policy/tiny_calls.hpp"
 #include "dropin/policy/worst_ratio.hpp"
 
 namespace kizami::dropin {
+
+/// A row. Counts are added to by threads that hold no lock; what is of samples is guarded by the mutex.
+struct AuditSum {
+  std::atomic<std::int64_t> calls{0};  ///< but for those that threads have only counted
+  std::int64_t counted = 0;            ///< those, as they were when somebody last asked; guarded by the mutex
+  std::atomic<std::int64_t> timed{0};  ///< calls that the timed ones stand for
+  std::atomic<double> seconds{0};      ///< of these
+  std::atomic<std::int64_t> captured{0};
+  std::atomic<std::int64_t> samples{0};
+  std::atomic<const char*> why_no_sample{nullptr};
+  double worst_ratio = -1;
+  Needs worst_needs;
+  Emulation emulation;                       ///< of one call
+  std::atomic<bool> has_more_shapes{false};  ///< the key has none
+  std::atomic<double> multiplications{0};    ///< of such
+};
+
+constinit TinySlot tiny_slots[1 << kTinySlotBits];
+
 namespace {
+
+using Sum = AuditSum;
 
 using Clock = std::chrono::steady_clock;
 
@@ -61,35 +85,25 @@ struct Same {
   }
 };
 
-/// Counts are added to by threads that hold no lock; what is of samples is guarded by the mutex.
-struct Sum {
-  std::atomic<std::int64_t> calls{0};
-  std::atomic<std::int64_t> timed{0};
-  std::atomic<double> seconds{0};  ///< of the timed ones
-  std::atomic<std::int64_t> captured{0};
-  std::atomic<std::int64_t> samples{0};
-  std::atomic<const char*> why_no_sample{nullptr};
-  double worst_ratio = -1;
-  Needs worst_needs;
-  Emulation emulation;                       ///< of one call
-  std::atomic<bool> has_more_shapes{false};  ///< the key has none
-  std::atomic<double> multiplications{0};    ///< of such
-};
+/// Once collect() has been there.
+std::int64_t calls_of(const Sum& sum) { return sum.calls.load() + sum.counted; }
 
 /// Of all calls of the kind. @units seconds
 double seconds_of(const Sum& sum) {
   const auto timed = static_cast<double>(sum.timed.load());
-  return timed > 0 ? sum.seconds.load() * static_cast<double>(sum.calls.load()) / timed : 0;
+  return timed > 0 ? sum.seconds.load() * static_cast<double>(calls_of(sum)) / timed : 0;
 }
 
 struct Audit {
   std::mutex mutex;
   std::unordered_map<AuditKey, Sum, Hash, Same> sums;
+  std::list<TinyTable> tables;  ///< of threads; those of threads that have ended are given to new ones
   std::map<int, std::string> devices;
   Clock::time_point begin = base::process_begin();
   std::atomic<double> sampled_seconds{0};
   std::atomic<double> term_seconds{1e-6};  ///< that a term of a sampled element takes
   std::atomic<std::int64_t> noted{0};      ///< calls, as far as note_call() was told of them
+  std::atomic<double> clock_seconds{-1};   ///< between two looks at the clock; < 0: not known yet
 };
 constinit base::PerProcess<Audit> audit;
 constinit std::atomic<void (*)() noexcept> settle_function{nullptr};
@@ -131,6 +145,75 @@ void count(Sum& sum, const AuditKey& key) {
   sum.multiplications.fetch_add(static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k) *
                                     static_cast<double>(key.num_products),
                                 std::memory_order_relaxed);
+}
+
+/// What threads have counted by themselves, into the rows. @range the mutex is held
+void collect(Audit& all) {
+  for (auto& [key, sum] : all.sums) sum.counted = 0;
+  for (const TinyTable& table : all.tables) {
+    for (const TinyKind& kind : table.kinds) {
+      if (kind.sum != nullptr) kind.sum->counted += kind.counted.load(std::memory_order_relaxed);
+    }
+  }
+}
+
+/// Counts what was, and makes the entry one of nothing. @range the mutex is held
+void empty(TinyKind& kind) {
+  if (kind.sum != nullptr)
+    kind.sum->calls.fetch_add(kind.counted.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  std::destroy_at(&kind);
+  std::construct_at(&kind);
+}
+
+/// Its value is the table of a thread, for which a thread that ends is seen.
+struct TableKey {
+  pthread_key_t key{};
+  bool is_there = false;
+};
+constinit TableKey table_key;
+
+void free_slot() {
+  const void* const thread = this_thread();
+  TinySlot& slot = slot_of(thread);
+  if (slot.thread.load(std::memory_order_relaxed) == thread) slot.thread.store(nullptr, std::memory_order_release);
+}
+
+void give_back_table(void* table) {
+  free_slot();
+  Audit* const all = audit.known();
+  if (all == nullptr) return;
+  const std::lock_guard lock(all->mutex);
+  TinyTable& mine = *static_cast<TinyTable*>(table);
+  for (TinyKind& kind : mine.kinds) empty(kind);
+  mine.is_taken = false;
+}
+
+/// @range no other thread has a table, or is there
+void forget_tables() {
+  for (TinySlot& slot : tiny_slots) slot.thread.store(nullptr, std::memory_order_relaxed);
+  if (table_key.is_there) pthread_setspecific(table_key.key, nullptr);
+}
+
+/// When the library is loaded. In the child of a fork tables are those of the parent.
+[[gnu::constructor]] void prepare_tables() {
+  table_key.is_there = pthread_key_create(&table_key.key, give_back_table) == 0;
+  pthread_atfork(nullptr, nullptr, forget_tables);
+}
+
+/// The thread's, now. @range it has none; the mutex is held @return null: its slot is another's, or its end would not be
+/// seen
+TinyTable* take_table(Audit& all) {
+  const void* const thread = this_thread();
+  TinySlot& slot = slot_of(thread);
+  if (!table_key.is_there || slot.thread.load(std::memory_order_acquire) != nullptr) return nullptr;
+  const auto free = std::ranges::find(all.tables, false, &TinyTable::is_taken);
+  TinyTable& table = free != all.tables.end() ? *free : all.tables.emplace_back();
+  table.is_within = false;
+  table.is_taken = pthread_setspecific(table_key.key, &table) == 0;
+  if (!table.is_taken) return nullptr;
+  slot.table = &table;
+  slot.thread.store(thread, std::memory_order_relaxed);
+  return &table;
 }
 
 std::string offset_of(const void* address) {
@@ -191,11 +274,11 @@ void note_captured(const AuditKey& key) noexcept {
   }
 }
 
-void note_time(const AuditKey& key, double seconds, const AuditSample* sample) noexcept {
+void note_time(const AuditKey& key, double seconds, const AuditSample* sample, std::int64_t calls) noexcept {
   try {
     Audit& all = audit.get();
     Sum& sum = sum_of(all, key);
-    sum.timed.fetch_add(1, std::memory_order_relaxed);
+    sum.timed.fetch_add(calls, std::memory_order_relaxed);
     sum.seconds.fetch_add(seconds, std::memory_order_relaxed);
     if (sample == nullptr) return;
     const std::lock_guard lock(all.mutex);
@@ -210,6 +293,47 @@ void note_time(const AuditKey& key, double seconds, const AuditSample* sample) n
     sum.worst_needs.has_nonfinite |= sample->needs.has_nonfinite;
     if (sample->emulation.seconds > 0 && !sum.has_more_shapes) sum.emulation = sample->emulation;
   } catch (...) {
+  }
+}
+
+void keep_tiny(const TinyCall& call, const AuditKey& key) noexcept {
+  try {
+    TinyTable* table = tiny_table();
+    if (table == nullptr && slot_of(this_thread()).thread.load(std::memory_order_relaxed) != nullptr) return;
+    Audit& all = audit.get();
+    Sum& sum = sum_of(all, key);
+    if (sum.has_more_shapes.load(std::memory_order_relaxed)) return;  // whose multiplications are counted, too
+    const std::lock_guard lock(all.mutex);
+    if (table == nullptr) table = take_table(all);
+    if (table == nullptr) return;
+    const std::size_t place = TinyTable::place_of(call);
+    const bool is_first_free = table->kinds[place].sum == nullptr;
+    const bool is_other_free = table->kinds[place ^ 1].sum == nullptr;
+    const bool is_others_turn = is_first_free || is_other_free ? !is_first_free : ++table->num_given % 2 == 0;
+    TinyKind& kind = table->kinds[is_others_turn ? place ^ 1 : place];
+    empty(kind);
+    kind.call = call;
+    kind.sum = &sum;
+    kind.due = kind.period() - 1;
+  } catch (...) {  // no memory for a table
+  }
+}
+
+double audit_clock_seconds() noexcept {
+  try {
+    Audit& all = audit.get();
+    double least = all.clock_seconds.load(std::memory_order_relaxed);
+    if (least >= 0) return least;
+    constexpr int kLooks = 16;
+    least = 1;
+    for (int i = 0; i < kLooks; ++i) {
+      const Clock::time_point begin = audit_now();
+      least = std::min(least, std::chrono::duration<double>(audit_now() - begin).count());
+    }
+    all.clock_seconds.store(least, std::memory_order_relaxed);
+    return least;
+  } catch (...) {
+    return 0;
   }
 }
 
@@ -257,8 +381,9 @@ Totals audit_totals() {
   Audit* const all = audit.known();
   if (all == nullptr) return totals;
   const std::lock_guard lock(all->mutex);
+  collect(*all);
   for (const auto& [key, sum] : all->sums) {
-    totals.native += sum.calls;
+    totals.native += calls_of(sum);
     totals.seconds += seconds_of(sum);
   }
   return totals;
@@ -268,6 +393,7 @@ std::string audit_json() {
   Audit* const all = audit.known();
   if (all == nullptr) return {};
   const std::lock_guard lock(all->mutex);
+  collect(*all);
   std::string text;
   std::int64_t calls = 0;
   struct Place {
@@ -276,8 +402,9 @@ std::string audit_json() {
   };
   std::unordered_map<const void*, Place> places;  // kinds are many more, and the loader is slow to tell
   for (const auto& [key, sum] : all->sums) {
-    if (sum.calls == 0) continue;  // known, and not yet answered
-    calls += sum.calls;
+    const std::int64_t calls_of_row = calls_of(sum);
+    if (calls_of_row == 0) continue;  // known, and not yet answered
+    calls += calls_of_row;
     const auto [place, is_new] = places.try_emplace(key.caller);
     if (is_new) place->second = {site_of(key.caller), offset_of(key.caller)};
     JsonLine line;
@@ -293,7 +420,7 @@ std::string audit_json() {
         .field("part", fraction_of(key.shape.routine))
         .field("site", place->second.site)
         .field("offset", place->second.offset)
-        .field("calls", sum.calls.load())
+        .field("calls", calls_of_row)
         .field("seconds", seconds_of(sum))
         .field("samples", sum.samples.load());
     if (sum.has_more_shapes) line.field("multiplications", sum.multiplications.load());
@@ -331,6 +458,8 @@ std::string audit_json() {
 
 void restart_audit(Clock::time_point begin) {
   Audit& all = audit.get();
+  forget_tables();
+  std::fill(std::begin(seen), std::end(seen), Seen{});
   std::destroy_at(&all);
   std::construct_at(&all);
   all.begin = begin;

@@ -111,12 +111,22 @@ void note_call(const AuditKey& key, std::int64_t calls) noexcept;
 /// A call that a stream was to remember for later: neither timed nor sampled. Who replays it is not seen.
 void note_captured(const AuditKey& key) noexcept;
 /// The time of a call that was noted, once it is known. @param sample  or null
-void note_time(const AuditKey& key, double seconds, const AuditSample* sample) noexcept;
+/// @param calls  whose time it is: the call, and those that it stands for
+void note_time(const AuditKey& key, double seconds, const AuditSample* sample, std::int64_t calls = 1) noexcept;
 /// Whether nobody has told yet what the planner says of the kind, and its calls have taken so long that it may be asked.
 /// @param seconds  of the call that is not noted yet; infinite: it goes on
 [[nodiscard]] bool wants_emulation(const AuditKey& key, double seconds) noexcept;
 /// Why a sample that was to be taken was not, in words that live as long as the process.
 void note_no_sample(const AuditKey& key, const char* why) noexcept;
+
+/// The clock of the host's calls; tests have another one.
+inline constinit std::atomic<std::chrono::steady_clock::time_point (*)() noexcept> audit_clock{
+    &std::chrono::steady_clock::now};
+[[nodiscard]] inline std::chrono::steady_clock::time_point audit_now() noexcept {
+  return audit_clock.load(std::memory_order_relaxed)();
+}
+/// What a look at it adds to a time, at least. @units seconds
+[[nodiscard]] double audit_clock_seconds() noexcept;
 
 /// What a device is called, of those that products were timed on.
 void note_device(int number, const char* name) noexcept;

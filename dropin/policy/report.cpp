@@ -139,6 +139,7 @@ void renew_report(const Configuration& configuration, unsigned calls_since) noex
   constexpr double kShare = 0.02;  // of the time
   constexpr unsigned kLooks = 64;  // calls of a thread between looks at the clock, where calls are many
   thread_local unsigned looks = 0;
+  if (configuration.report_folder.empty()) return;
   looks += calls_since;
   if (looks > kLooks && looks % kLooks >= calls_since) return;
   try {

@@ -17,7 +17,7 @@ namespace kizami::dropin {
 /// @param is_complete  whether the process ends with this
 [[nodiscard]] std::string report_text(bool is_complete);
 
-/// Writes the file of the process if that is due. What it does not take is said on stderr, once in a process.
+/// Writes the file of the process if there is one and that is due. What it does not take is said on stderr, once in a process.
 /// @param calls  that this thread has made since it asked last
 void renew_report(const Configuration& configuration, unsigned calls = 1) noexcept;
 
