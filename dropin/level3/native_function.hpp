@@ -42,7 +42,8 @@ namespace kizami::dropin::level3 {
   return found != nullptr ? found : search(configured_library(), name);
 }
 
-/// A native function, looked up once; while there is none, again at every call. Safe to call from any thread.
+/// A native function, looked up once; while there is none, again at every call. Once known it stays so. Safe to call from
+/// any thread.
 class NativeFunction {
  public:
   using Find = void*(const char* name);
@@ -54,6 +55,7 @@ class NativeFunction {
     void* found = found_.load(std::memory_order_acquire);
     if (found == nullptr) {
       found = find_(name_);
+      if (found == nullptr) return known<Function>();  // another thread's, which looked later
       found_.store(found, std::memory_order_release);
     }
     return reinterpret_cast<Function*>(found);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dropin/level3/native_function.hpp"
+
 namespace kizami::dropin::blas {
 namespace {
 
@@ -20,6 +22,19 @@ TEST(Call, RowMajorIsTheTransposedCall) {
   y.op_a = 'C';
   turn_row_major(y);
   EXPECT_EQ(y.op_a, 'N') << "for real types ^H is ^T";
+}
+
+TEST(Call, AKnownFunctionStaysKnown) {
+  static void* (*find)(const char*) = nullptr;  // a library is loaded while a thread looks in vain
+  static level3::NativeFunction native([](const char* name) { return find(name); }, "dgemm_");
+  static char function = 0;
+  find = [](const char*) -> void* {
+    find = [](const char*) -> void* { return &function; };
+    EXPECT_NE(native.as<void()>(), nullptr);  // of another thread
+    return nullptr;
+  };
+  EXPECT_NE(native.as<void()>(), nullptr);
+  EXPECT_NE(native.known<void()>(), nullptr);
 }
 
 TEST(Call, LeadingDimensionsAreThoseOfTheReference) {
