@@ -119,8 +119,8 @@ inline constexpr int kTinySlotBits = 10;
 /// While the thread is in a native function: what that one calls is no call of the program.
 class WithinNative {
  public:
-  /// @param table  of the thread, or null
-  explicit WithinNative(TinyTable* table) : table_(table) {
+  /// @param table  of the thread, or null. Within another one nothing changes, at the end neither
+  explicit WithinNative(TinyTable* table) : table_(table != nullptr && table->is_within ? nullptr : table) {
     if (table_ != nullptr) table_->is_within = true;
   }
   ~WithinNative() {

@@ -52,12 +52,16 @@ struct FakeTime {
   FakeTime& operator=(const FakeTime&) = delete;
 };
 
+TinyCall product_of(int n, const void* caller = nullptr) {
+  static const char function = 0;
+  return {&function, caller, packed(102, 111, 111, n, n, n)};
+}
+
 /// As an exported function does, with a native one that takes so long.
 void multiply(int n, nanoseconds time, const void* caller = nullptr) {
-  static const char function = 0;
   static const double matrix[32 * 32]{};
   static double result[32 * 32];
-  const TinyCall tiny{&function, caller, packed(102, 111, 111, n, n, n)};
+  const TinyCall tiny = product_of(n, caller);
   if (only_counted(tiny) != nullptr) {
     fake.now += time;
     return;
@@ -200,11 +204,15 @@ TEST(TinyCalls, AChildCountsItsOwn) {
 TEST(TinyCalls, WhatIsWithinAnotherCallIsNotOne) {
   const FakeTime time;
   for (int i = 0; i < 200; ++i) multiply(4, nanoseconds(20));
-  static const char function = 0;
-  const TinyCall tiny{&function, nullptr, packed(102, 111, 111, 4, 4, 4)};
-  const WithinNative within(tiny_table());
-  EXPECT_EQ(only_counted(tiny), nullptr);
-  EXPECT_EQ(calls_of_all(), 200);
+  {
+    const WithinNative within(tiny_table());
+    EXPECT_EQ(only_counted(product_of(4)), nullptr);
+    { const WithinNative function_that_is_missing(tiny_table()); }
+    EXPECT_EQ(only_counted(product_of(4)), nullptr);
+    EXPECT_EQ(calls_of_all(), 200);
+  }
+  EXPECT_EQ(only_counted(product_of(4)), tiny_table());
+  EXPECT_EQ(calls_of_all(), 201);
 }
 
 TEST(TinyCalls, NumbersBeyondAByteAreNotTiny) {
