@@ -66,8 +66,7 @@ double AuditedCall<T>::seconds_until(Clock::time_point end) const {
   if (!is_tiny(call_)) return seconds_from(begin_);
   const double seconds = std::max(seconds_from(begin_) - audit_clock_seconds(), 0.0);
   if (kind_ == nullptr) return seconds;
-  const double all = seconds * static_cast<double>(kind_->period());
-  return kind_->timed_at == Clock::time_point{} ? all : std::min(all, seconds_from(kind_->timed_at) - sample_seconds_);
+  return std::min(seconds * static_cast<double>(kind_->period()), seconds_from(kind_->timed_at) - sample_seconds_);
 }
 
 template <class T>
@@ -78,7 +77,7 @@ void AuditedCall<T>::finish() noexcept {
     note_timed(audit_now());
   }
   const bool is_to_be_kept = kind_ == nullptr && tiny_.numbers != 0 && num_without_entry > kAllTimed;
-  if (is_to_be_kept) keep_tiny(tiny_, key_);
+  if (is_to_be_kept) keep_tiny(tiny_, key_, audit_now());
 }
 
 template <class T>

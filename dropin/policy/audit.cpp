@@ -296,7 +296,7 @@ void note_time(const AuditKey& key, double seconds, const AuditSample* sample, s
   }
 }
 
-void keep_tiny(const TinyCall& call, const AuditKey& key) noexcept {
+void keep_tiny(const TinyCall& call, const AuditKey& key, Clock::time_point now) noexcept {
   try {
     TinyTable* table = tiny_table();
     if (table == nullptr && slot_of(this_thread()).thread.load(std::memory_order_relaxed) != nullptr) return;
@@ -315,6 +315,7 @@ void keep_tiny(const TinyCall& call, const AuditKey& key) noexcept {
     kind.call = call;
     kind.sum = &sum;
     kind.due = kind.period() - 1;
+    kind.timed_at = now;
   } catch (...) {  // no memory for a table
   }
 }

@@ -46,7 +46,7 @@ struct alignas(64) TinyKind {
   std::atomic<std::int64_t> counted{0};  ///< calls that were only counted: only the thread writes it
   std::int64_t due = 0;                  ///< counted ones at which the next call is timed
   AuditSum* sum = nullptr;               ///< the row; guarded by the audit's mutex where another thread reads it
-  std::chrono::steady_clock::time_point timed_at{};  ///< when the last timed call had ended; 0: there was none
+  std::chrono::steady_clock::time_point timed_at{};  ///< when the last timed call had ended, or the entry was made
   unsigned timed = 0;                                ///< calls
 
   /// Calls that a timed one stands for: primes, so that no habit of a program keeps step with them.
@@ -152,7 +152,7 @@ class WithinNative {
   return table == nullptr || call.numbers == 0 ? nullptr : table->find(call);
 }
 
-/// From now on the thread counts calls like that. @range call.numbers != 0, and there is no entry for it
-void keep_tiny(const TinyCall& call, const AuditKey& key) noexcept;
+/// From `now` on the thread counts calls like that. @range call.numbers != 0, and there is no entry for it
+void keep_tiny(const TinyCall& call, const AuditKey& key, std::chrono::steady_clock::time_point now) noexcept;
 
 }  // namespace kizami::dropin

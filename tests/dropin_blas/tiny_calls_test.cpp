@@ -160,6 +160,17 @@ TEST(TinyCalls, AnInterruptionIsCountedOnce) {
   EXPECT_LE(seconds, 1e-9 * static_cast<double>(kPause.count()) + 1.1 * calls * 20e-9);
 }
 
+TEST(TinyCalls, AnInterruptionOfTheFirstTimedOneIsCountedOnce) {
+  const FakeTime time;
+  constexpr double kPause = 0.004;
+  while (due_kind(product_of(4)) == nullptr) multiply(4, nanoseconds(20));  // until the thread has an entry for it
+  for (std::int64_t i = 1; i < TinyKind::period_after(0); ++i) multiply(4, nanoseconds(20));
+  const std::int64_t looks = fake.looks;
+  multiply(4, std::chrono::milliseconds(4));
+  EXPECT_GT(fake.looks, looks);
+  EXPECT_NEAR(rows()[0]["seconds"].get<double>(), kPause, 0.1 * kPause);
+}
+
 TEST(TinyCalls, KindsThatDriveEachOtherOutAreCounted) {
   const FakeTime time;
   std::vector<char> code(700);
