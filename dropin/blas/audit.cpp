@@ -104,7 +104,7 @@ void AuditedCall<T>::note_timed(Clock::time_point end) noexcept {
       sample.seconds = sample_seconds_ + std::chrono::duration<double>(done - end).count();
       note_time(key_, seconds, &sample, calls);
     }
-    renew_report(process_configuration(), kind_ != nullptr ? 1 : num_noted_);
+    renew_report(process_configuration(), num_noted_);
   } catch (...) {  // no memory for a sample
   }
   if (kind_ != nullptr) kind_->wait_for_next(done);

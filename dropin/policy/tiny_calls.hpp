@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Calls under an audit that take less than two looks at the clock do. Of kinds that a thread makes often it has a table
 // of its own, in which most calls are one increment of memory that no other thread writes: one in 31 of a kind, and once
-// many were timed one in 251 and one in 1021, is timed and stands for those since the timed one before. Reports add the
-// tables to the rows (audit.cpp), so that counts are exact.
+// many were timed in quick succession one in 251 and one in 1021, is timed and stands for those since the timed one
+// before. Reports add the tables to the rows (audit.cpp), so that counts are exact.
 #pragma once
 
 #include <atomic>
@@ -47,16 +47,18 @@ struct alignas(64) TinyKind {
   std::int64_t due = 0;                  ///< counted ones at which the next call is timed
   AuditSum* sum = nullptr;               ///< the row; guarded by the audit's mutex where another thread reads it
   std::chrono::steady_clock::time_point timed_at{};  ///< when the last timed call had ended, or the entry was made
-  unsigned timed = 0;                                ///< calls
+  unsigned timed = 0;                                ///< calls, since they were seldom
 
   /// Calls that a timed one stands for: primes, so that no habit of a program keeps step with them.
   [[nodiscard]] static constexpr std::int64_t period_after(unsigned timed) {
     return timed < 64 ? 31 : timed < 512 ? 251 : 1021;
   }
   [[nodiscard]] std::int64_t period() const { return period_after(timed); }
-  /// After a call of it was timed, until `now`.
+  /// After a call of it was timed, until `now`. Where 1021 calls take longer than kSeldom, one in 31 is timed, so that
+  /// samples and reports need not wait: less than a microsecond for 31 calls that come every 10.
   void wait_for_next(std::chrono::steady_clock::time_point now) {
-    ++timed;
+    constexpr std::chrono::milliseconds kSeldom{10};
+    timed = now - timed_at < kSeldom ? timed + 1 : 0;
     timed_at = now;
     due = counted.load(std::memory_order_relaxed) + period() - 1;
   }

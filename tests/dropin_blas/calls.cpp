@@ -3,7 +3,7 @@
 // names. What is computed is judged by KIZAMI_MONITOR; here: that nothing is read or written that must not be, and that
 // BLAS rules hold which no bound expresses. Prints a digest of all results, and ends with 1 if a rule is broken.
 //   calls all|common|contract|threads|fork|child_exits|bad plain|wide|scipy|scipy_wide SIZE
-//   calls forks plain COUNT
+//   calls forks|killed plain COUNT
 //   calls long plain K
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <complex>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -459,6 +461,15 @@ void forks(std::int64_t count) {
   for (std::thread& thread : crew) thread.join();
 }
 
+/// Is killed after `count` calls, a millisecond after each.
+void killed(std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    expect(adds_up(7), "a sum");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  kill(getpid(), SIGKILL);
+}
+
 /// What xerbla_ was told last, and the arguments of a routine by kind: s side, u triangle, o operation, d diagonal, i
 /// size, l leading dimension, f factor or matrix.
 int told = 0;
@@ -546,6 +557,7 @@ int main(int argc, char** argv) {
   if (mode == "threads") threads(size);
   if (mode == "fork" || mode == "child_exits") fork_and_call(size, mode == "child_exits");
   if (mode == "forks") forks(size);
+  if (mode == "killed") killed(size);
   if (mode == "long") long_product(size);
   if (mode == "bad") is_wide ? bad<std::int64_t>() : bad<int>();
   std::printf("digest %016llx\n", static_cast<unsigned long long>(digest));

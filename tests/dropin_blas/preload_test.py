@@ -145,6 +145,15 @@ class PreloadTest(unittest.TestCase):
             self.assertTrue(any("libc.so" in path for path in processes[0]["objects"]))
             self.assertFalse(list(Path(folder).glob("*.tmp")))
 
+    def test_a_report_of_tiny_calls_is_there_after_a_kill(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run("killed", size=1000, KIZAMI_AUDIT="1", KIZAMI_REPORT=folder, OPENBLAS_NUM_THREADS="1")
+            self.assertEqual(done.status, -9, done.out)
+            (report,) = Path(folder).glob("*.jsonl")
+            process = json.loads(report.read_text().splitlines()[0])
+        self.assertFalse(process["complete"])
+        self.assertGreater(process["native"], 250)  # told of at twice as many calls, or after a second
+
     def test_a_report_that_cannot_be_written_is_said_once(self):
         done = run("contract", KIZAMI_REPORT="/nowhere", **FORCED)
         self.assertEqual((done.status, done.calls("emulated")), (0, 8))

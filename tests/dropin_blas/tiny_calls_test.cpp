@@ -125,6 +125,22 @@ TEST(TinyCalls, OneOfManyLooksAtTheClock) {
   EXPECT_EQ(audit_totals().native, kCalls);
 }
 
+TEST(TinyCalls, CallsThatAreSeldomAreTimedAsTheFirstOnes) {
+  const FakeTime time;
+  const auto multiply_in = [](int calls, nanoseconds pause) {
+    for (int i = 0; i < calls; ++i) {
+      fake.now += pause;
+      multiply(4, nanoseconds(20));
+    }
+  };
+  multiply_in(200000, nanoseconds(100));
+  ASSERT_EQ(due_kind(product_of(4))->period(), TinyKind::period_after(1000));
+  multiply_in(1021, std::chrono::milliseconds(1));
+  const std::int64_t looks = fake.looks;
+  multiply_in(3100, std::chrono::milliseconds(1));
+  EXPECT_GE(fake.looks, looks + 2 * 3100 / TinyKind::period_after(0));
+}
+
 TEST(TinyCalls, KindsThatAlternateHaveTimesOfTheirOwn) {
   const FakeTime time;
   constexpr int kCalls = 20000;
