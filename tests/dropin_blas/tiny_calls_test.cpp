@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -209,6 +210,32 @@ TEST(TinyCalls, ThreadsThatEndedAreCountedAndTheirTablesUsedAgain) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(calls_of_all(), (wave + 1) * kThreads * kCalls);
   }
+}
+
+TEST(TinyCalls, ReportsSeeCountsGrowWhileThreadsComeAndDriveKindsOut) {
+  const FakeTime time;
+  constexpr int kCrew = 3, kLives = 20, kCalls = 1009;
+  static const char code[97]{};  // places in turn, more than a table has
+  std::atomic<int> busy{kCrew};
+  std::vector<std::thread> crew;
+  for (int t = 0; t < kCrew; ++t)
+    crew.emplace_back([&busy] {
+      for (int life = 0; life < kLives; ++life)
+        std::thread([life] {
+          for (int i = 0; i < kCalls; ++i) multiply(4, nanoseconds(20), &code[life % 2 == 0 ? i % 97 : i % 5]);
+        }).join();
+      --busy;
+    });
+  std::int64_t calls = 0;
+  bool is_growing = true;
+  while (busy > 0) {
+    const std::int64_t now = calls_of_all();
+    is_growing = is_growing && now >= calls;
+    calls = now;
+  }
+  for (std::thread& thread : crew) thread.join();
+  EXPECT_TRUE(is_growing);
+  EXPECT_EQ(calls_of_all(), kCrew * kLives * kCalls);
 }
 
 TEST(TinyCalls, AChildCountsItsOwn) {
