@@ -3,17 +3,17 @@
 // do and have hardly another instruction, in the shapes of blocks that are worth a try. What is left of a phase above its
 // skeleton is arithmetic; what a skeleton is above a copy of its bytes is how the bytes are moved. A table on stdout, a
 // line of JSON for each case by --json.
-//   bench_gpu_skeletons --type d --n 4096 --json certificate.jsonl
+//   bench_gpu_skeletons --type d --n 4096 --json skeletons.jsonl
 // Split, of both operands in order NN: a cluster of blocks takes some whole lines, knows the largest element of each, and
 // stores as many bytes of each element as there are planes. CRT: a warp takes 128 rows of a column of all planes and stores
 // as many numbers. By Strassen's products 7/4 as many planes as moduli: of 14 moduli 24, which is 2 % too few.
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/balanced_launch.hpp"
@@ -26,7 +26,6 @@
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
 #include "kizami/types.hpp"
-#include "num/moduli.hpp"
 
 namespace {
 
@@ -155,7 +154,7 @@ __global__ void __launch_bounds__(256, kBlocksPerSm)
 struct Options {
   std::vector<char> types = {'d', 'z', 'c'};
   std::vector<std::int64_t> sizes = {1024, 2048, 4096, 8192};
-  int moduli = 0;
+  int planes = 0;
   int repeats = 15;
   std::string commit = "unknown";
   std::string json;
@@ -290,7 +289,7 @@ int main(int argc, char** argv) {
   bench::add_types(program, options.types);
   program.add_option("--n", options.sizes, "square sizes, multiples of 128")
       ->check(CLI::Range(std::int64_t{128}, std::int64_t{16384}));
-  program.add_option("--planes", options.moduli, "planes; 0: those of accuracy native at phi = 0.5")
+  program.add_option("--planes", options.planes, "planes; 0: those of accuracy native at phi = 0.5")
       ->check(CLI::Range(0, 32));
   program.add_option("--repeats", options.repeats, "timed launches of each")->check(CLI::Range(1, 1000));
   bench::add_json(program, options.json);
@@ -299,7 +298,7 @@ int main(int argc, char** argv) {
     const bench::Records records(options.json, nullptr);
     for (const char type : options.types) {
       for (const std::int64_t n : options.sizes) {
-        const auto planes = [&](int usual) { return options.moduli == 0 ? usual : options.moduli; };
+        const auto planes = [&](int usual) { return options.planes == 0 ? usual : options.planes; };
         if (type == 'd') Case<double>(type, n, planes(14), options).measure(records);
         if (type == 'z') Case<std::complex<double>>(type, n, planes(30), options).measure(records);
         if (type == 'c') Case<std::complex<float>>(type, n, planes(14), options).measure(records);

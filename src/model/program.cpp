@@ -93,7 +93,7 @@ constexpr ClusterShares kClusters = {1, 1, 368.0 / 396, 360.0 / 396, 336.0 / 396
 /// a12789eb: 649 and 2854, 333 and 1342 us. At 1024, where a split is one wave of blocks and a thread of the CRT makes 4
 /// elements four times, D takes 24.9 and 17.4 us, Z 49.5 and 40.6: what is left there beside launch and work are waits, of a split
 /// for what a block does with its piece of a line, of a CRT for its planes, which are other kernels for complex numbers.
-/// Of quadrants, at 8192: split 1520 us (split_forms.jsonl), CRT 860 us in calls, since 60549214. FP32 elements are other
+/// Of quadrants, at 8192: split 1520 us (split_forms.jsonl), CRT 860 us (certificate.jsonl, 60549214). FP32 elements are other
 /// kernels, fitted on another card, an H100, at 4096 (lab/results/h100/certificate.jsonl): S split 202 us, CRT 92 us; C split
 /// 424 us, in integers of two words; those of one word lie where the numbers were, as those of complex FP64 do
 /// (docs/perf/h200_call.md). Three kernels that find nothing to do take 4.2 us behind one another (there).

@@ -47,6 +47,8 @@ void dgemm_(const char* p, const char* q, const int* m, const int* n, const int*
     }
 }
 """
+# A shell script that says each interrupt, and goes on until it is ended.
+SAYS_INT = "trap 'echo int' INT; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
 
 
 class Page(html.parser.HTMLParser):
@@ -139,26 +141,19 @@ class RunTest(unittest.TestCase):
         self.assertLess(time.monotonic() - begin, 30)
 
     def test_signals_of_the_keyboard_are_passed_on_where_a_process_sends_them(self):
-        trap = "trap 'echo int' INT; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
-
-        def said_after(send):
-            """What the program prints that gets `send`, and is ended half a second later; in a group of its own, as of a terminal."""
-            process = subprocess.Popen([KIZAMI, "run", "--quiet", "--", "sh", "-c", trap], env=self.environment, stdout=subprocess.PIPE,
-                                       text=True, start_new_session=True)
-            self.assertEqual(process.stdout.readline(), "ready\n")
-            send(process)
-            time.sleep(0.5)
-            process.send_signal(signal.SIGTERM)
-            said = process.communicate(timeout=60)[0]
-            self.assertEqual(process.returncode, 9)
-            return said.splitlines()
-        self.assertEqual(said_after(lambda process: process.send_signal(signal.SIGINT)), ["int"])
+        process = subprocess.Popen([KIZAMI, "run", "--quiet", "--", "sh", "-c", SAYS_INT], env=self.environment, stdout=subprocess.PIPE,
+                                   text=True, start_new_session=True)  # a group of its own, as of a terminal
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[0]
+        self.assertEqual((process.returncode, said), (9, "int\n"))
 
     def test_a_key_of_the_terminal_reaches_the_program_once(self):
-        trap = "trap 'echo int' INT; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
         pid, terminal = pty.fork()
         if pid == 0:
-            os.execve(KIZAMI, [KIZAMI, "run", "--quiet", "--", "sh", "-c", trap], self.environment)
+            os.execve(KIZAMI, [KIZAMI, "run", "--quiet", "--", "sh", "-c", SAYS_INT], self.environment)
         said = os.read(terminal, 100)
         while b"ready" not in said:
             said += os.read(terminal, 100)
