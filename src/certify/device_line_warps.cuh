@@ -131,15 +131,13 @@ struct LineRange {
 template <class T, class ForPairs>
 [[nodiscard]] __device__ Range range_of_pairs(const ForPairs& for_pairs) {
   constexpr int kTerms = device::Element<T>::kTerms;
-  if constexpr (sizeof(RealOf<T>) == 8) {  // of FP32 numbers, one in eight has a low word of zero
-    constexpr std::uint32_t kNotZero = 1;  // who asks for low bits wants no more
-    QuickRange quick;
-    for_pairs([&](const device::Element<T>(&elements)[2]) {
+  constexpr std::uint32_t kNotZero = 1;  // who asks for low bits wants no more
+  QuickRange<RealOf<T>> quick;
+  for_pairs([&](const device::Element<T>(&elements)[2]) {
 #pragma unroll
-      for (int i = 0; i < 2 * kTerms; ++i) quick.observe(elements[i / kTerms].term[i % kTerms]);
-    });
-    if (__all_sync(~0u, quick.is_known())) return {quick.max_high(), kNotZero, quick.lsb()};
-  }
+    for (int i = 0; i < 2 * kTerms; ++i) quick.observe(elements[i / kTerms].number[i % kTerms]);
+  });
+  if (__all_sync(~0u, quick.is_known())) return {quick.max_high(), kNotZero, quick.lsb()};
   Range range;
   for_pairs([&](const device::Element<T>(&elements)[2]) {
     for (int i = 0; i < 2 * kTerms; ++i) range.observe(elements[i / kTerms].term[i % kTerms]);

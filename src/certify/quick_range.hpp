@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The largest magnitude and the lowest bit of ordinary FP64 numbers in half the instructions that all numbers take.
+// The largest magnitude and the lowest bit of ordinary numbers in half the instructions that all numbers take.
 #pragma once
 
 #include <bit>
@@ -9,15 +9,25 @@
 
 namespace kizami::certify {
 
-/// Of numbers whose low words are not zero, so that the lowest bit is in there, and whose exponents are not near the ends of
-/// the range: a lowest bit is then of 2^(exponent field + place - 1075). What other numbers there are is found too.
+/// Of numbers whose exponents are not near the ends of the range, of FP64 those whose low words are not zero, so that the
+/// lowest bit is in there: a lowest bit is then of 2^(exponent field + place - 1075), of FP32 - 150. What other numbers there
+/// are is found too.
+/// @param R  double or float
+template <class R>
 class QuickRange {
  public:
-  KIZAMI_HOST_DEVICE void observe(double x) {
-    const auto bits = bit_cast<std::uint64_t>(x);
-    const auto high = static_cast<std::uint32_t>(bits >> (32 - 1));  // without the sign; one instruction
-    const auto low = static_cast<std::uint32_t>(bits);
-    const std::int32_t place = place_of_lowest(low);
+  KIZAMI_HOST_DEVICE void observe(R x) {
+    std::uint32_t high = 0;  // without the sign
+    std::int32_t place = 0;
+    if constexpr (kIsDouble) {
+      const auto bits = bit_cast<std::uint64_t>(x);
+      high = static_cast<std::uint32_t>(bits >> (32 - 1));  // one instruction
+      place = place_of_lowest(static_cast<std::uint32_t>(bits));
+    } else {
+      const auto bits = bit_cast<std::uint32_t>(x);
+      high = bits << 1;
+      place = place_of_lowest(bits | 1u << kPlaceOfHidden);
+    }
     const std::uint32_t lowest = high + (static_cast<std::uint32_t>(place) << kFieldAt);
     max_high_ = high > max_high_ ? high : max_high_;
     least_ = lowest < least_ ? lowest : least_;
@@ -27,17 +37,27 @@ class QuickRange {
   /// Whether there were numbers, all of them such; zeros, subnormal numbers, Inf and NaN are not.
   [[nodiscard]] KIZAMI_HOST_DEVICE bool is_known() const {
     return places_ >= 0 && least_ >= kPlaces << kFieldAt  // an exponent field of zero is less, whatever its place
-           && max_high_ != 0 && max_high_ < (2048 - kPlaces) << kFieldAt;  // no sum overflowed
+           && max_high_ != 0 && max_high_ < (kFields - kPlaces) << kFieldAt;  // no sum overflowed
   }
   // @range is_known()
-  [[nodiscard]] KIZAMI_HOST_DEVICE std::uint32_t max_high() const { return max_high_ / 2; }
+  /// The high word of the largest magnitude as an FP64 number.
+  [[nodiscard]] KIZAMI_HOST_DEVICE std::uint32_t max_high() const {
+    if constexpr (kIsDouble) {
+      return max_high_ / 2;
+    } else {
+      return static_cast<std::uint32_t>(bit_cast<std::uint64_t>(double{bit_cast<float>(max_high_ / 2)}) >> 32);
+    }
+  }
   [[nodiscard]] KIZAMI_HOST_DEVICE std::int32_t lsb() const {
-    return static_cast<std::int32_t>(least_ >> kFieldAt) - 1075;
+    return static_cast<std::int32_t>(least_ >> kFieldAt) - (kIsDouble ? 1075 : 150);
   }
 
  private:
-  static constexpr int kFieldAt = 21;  ///< of the exponent in a high word that is a bit to the left
-  static constexpr std::uint32_t kPlaces = 32;
+  static constexpr bool kIsDouble = sizeof(R) == 8;
+  static constexpr int kPlaceOfHidden = 23;             ///< of FP32
+  static constexpr int kFieldAt = kIsDouble ? 21 : 24;  ///< of the exponent in a high word that is a bit to the left
+  static constexpr std::uint32_t kFields = kIsDouble ? 2048 : 256;
+  static constexpr std::uint32_t kPlaces = kIsDouble ? 32 : kPlaceOfHidden + 1;
 
   /// -1 of zero.
   [[nodiscard]] KIZAMI_HOST_DEVICE static std::int32_t place_of_lowest(std::uint32_t word) {

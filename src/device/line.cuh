@@ -109,24 +109,25 @@ __device__ inline void add_term(double x, const LineUnits& units, std::uint64_t&
   return static_cast<std::uint32_t>(floor_shift(term.mantissa, term.ulp + num::kDigitBits - units.exponent));
 }
 
-/// The real terms of one element as FP64.
+/// The real terms of one element.
 template <class T>
 struct Element {
   static constexpr int kTerms = kIsComplex<T> ? 2 : 1;
   double term[kTerms];
+  RealOf<T> number[kTerms];  ///< the same as they are stored
 };
 template <class T>
 [[nodiscard]] __device__ inline Element<T> load_element(const T* address) {
   if constexpr (kIsComplex<T>) {
     if constexpr (sizeof(T) == 16) {
       const double2 x = *reinterpret_cast<const double2*>(address);
-      return {{x.x, x.y}};
+      return {{x.x, x.y}, {x.x, x.y}};
     } else {
       const float2 x = *reinterpret_cast<const float2*>(address);
-      return {{static_cast<double>(x.x), static_cast<double>(x.y)}};
+      return {{static_cast<double>(x.x), static_cast<double>(x.y)}, {x.x, x.y}};
     }
   } else {
-    return {{static_cast<double>(*address)}};
+    return {{static_cast<double>(*address)}, {*address}};
   }
 }
 

@@ -224,8 +224,8 @@ __device__ void read_pair_in_turn(const unsigned char* piece, int h, Element<T> 
   const Element<T> second = load_element(pair + (is_turned ? 0 : 1));
 #pragma unroll
   for (int t = 0; t < Element<T>::kTerms; ++t) {
-    elements[0].term[t] = is_turned ? second.term[t] : first.term[t];
-    elements[1].term[t] = is_turned ? first.term[t] : second.term[t];
+    elements[0].term[t] = elements[0].number[t] = is_turned ? second.term[t] : first.term[t];
+    elements[1].term[t] = elements[1].number[t] = is_turned ? first.term[t] : second.term[t];
   }
 }
 

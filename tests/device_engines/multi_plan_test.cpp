@@ -102,10 +102,11 @@ TEST(MultiPlan, BlocksTakeStrassensProductsWhoseSplitIsHidden) {
   EXPECT_LE(gain, 0.0);
   EXPECT_GT(of_block, 0.0);
   EXPECT_GT(of_block, ozaki2::strassen_gain_of_block_seconds(*plan.shares[0].plans[0], 2));
-  // Not of several blocks a device, which share a panel that is split by each; nor of small panels; nor of other types.
+  // Not of several blocks a device, which share a panel that is split by each; nor of small panels; nor of FP32.
   EXPECT_EQ(taken_by(made(shape, {.devices = {0, 1, 2, 3}, .parts = 4}, policy)), 0);
   EXPECT_EQ(taken_by(made({Scalar::kF64, 4096, 4096, 4096}, four, policy)), 0);
-  EXPECT_EQ(taken_by(made({Scalar::kC128, 16384, 16384, 16384}, four, policy)), 0);
+  EXPECT_EQ(taken_by(made({Scalar::kF32, 16384, 16384, 16384}, four, policy)), 0);
+  EXPECT_EQ(taken_by(made({Scalar::kC128, 16384, 16384, 16384}, four, policy)), 4);
   // Within the limit alone.
   Policy small = policy;
   small.workspace_limit_bytes = std::size_t{16} << 30;

@@ -34,6 +34,12 @@ TEST(StrassenPlan, IsForLargeProducts) {
   EXPECT_FALSE(takes_strassen({Scalar::kF64, 8192, 8192, 512})) << "split and CRT take more than is saved";
   EXPECT_FALSE(takes_strassen({Scalar::kF64, 16384, 64, 16384}));
   EXPECT_FALSE(takes_strassen({Scalar::kF32, 8192, 8192, 8192}));
+  for (const Scalar scalar : {Scalar::kC64, Scalar::kC128}) {
+    EXPECT_TRUE(takes_strassen({scalar, 16384, 16384, 16384})) << to_string(scalar);
+    EXPECT_TRUE(takes_strassen({scalar, 8192, 8192, 8192})) << to_string(scalar);
+    EXPECT_FALSE(takes_strassen({scalar, 2048, 2048, 2048})) << to_string(scalar);
+    EXPECT_FALSE(takes_strassen({scalar, 8192, 8192, 512})) << to_string(scalar);
+  }
 }
 
 /// Split and CRT move more bytes, products make fewer operations.

@@ -138,6 +138,61 @@ __device__ void for_columns(const DeviceReconstruction<T>& task, std::int64_t i,
   }
 }
 
+/// Scales so far from the ends of the range that an element is one product.
+[[nodiscard]] __device__ inline bool has_moderate_scale(int scale) {
+  constexpr int kModerate = 450;
+  return static_cast<unsigned>(scale + kModerate) <= static_cast<unsigned>(2 * kModerate);
+}
+/// An element from its integers. @range of complex types alone im is looked at; scales are moderate
+template <class T>
+[[nodiscard]] __device__ __forceinline__ auto scaled_element(double re, double im, double unit) {
+  if constexpr (kIsComplex<T>) {
+    return std::complex<double>(re * unit, im * unit);
+  } else {
+    return re * unit;
+  }
+}
+/// Not the conversion of std::complex, which device code makes zero.
+template <class T, class Number>
+[[nodiscard]] __device__ __forceinline__ T rounded_element(const Number& p) {
+  if constexpr (kIsComplex<T>) {
+    return T(static_cast<RealOf<T>>(p.real()), static_cast<RealOf<T>>(p.imag()));
+  } else {
+    return static_cast<T>(p);
+  }
+}
+
+/// Writes element (i, j) of the block of C, whose integers are FP64 numbers, whatever alpha, beta and the scales; nothing where
+/// a scale is num::kSkipLine or someone else answers it. @range of real types re alone is looked at
+template <class T>
+__device__ __forceinline__ void write_element(const DeviceReconstruction<T>& task, const Epilogue<T>& epilogue,
+                                              std::int64_t i, std::int64_t j, std::int32_t row_scale, int col_scale,
+                                              double re, double im) {
+  if (row_scale == num::kSkipLine || col_scale == num::kSkipLine) return;
+  if (epilogue.has_repairs && (*repair_word(task, i, j) >> ((task.first_row + i) % 32) & 1) != 0) return;
+  T* const out = task.c.data + i * task.c.row_stride + j * task.c.col_stride;
+  const auto store = [&](const T& value) {
+    if constexpr (sizeof(T) == 16) {
+      device::store_element(out, value);
+    } else {
+      *out = value;
+    }
+  };
+  if ((epilogue.is_product || epilogue.has_moderate_factors) && has_moderate_scale(row_scale) &&
+      has_moderate_scale(col_scale)) {
+    const auto p = scaled_element<T>(re, im, num::power_of_two(-(row_scale + col_scale)));
+    if (epilogue.is_product) return store(rounded_element<T>(p));
+    const T old = epilogue.beta == T{0} ? T{} : *out;
+    bool is_plain = true;
+    if constexpr (sizeof(RealOf<T>) == 8) is_plain = device::is_moderate(p) && device::is_moderate(old);
+    if (is_plain) return store(num::finish_moderate(p, epilogue.alpha, epilogue.beta, old));
+  }
+  num::Scaled p[2] = {num::make_scaled(re, 0), num::make_scaled(im, 0)};
+  for (num::Scaled& part : p) part.exponent -= row_scale + col_scale;
+  const T old = epilogue.beta == T{0} ? T{0} : *out;
+  store(device::finish_any < T, kIsComplex<T> ? 2 : 1 > (p[0], p[1], epilogue.alpha, epilogue.beta, old));
+}
+
 /// Of the rows of a thread, for integers that are FP64 numbers: four neighbours, or device::row_of_lane() from row i on.
 template <class T, bool kIsPart, int kSide = 4>
 struct NumberEpilogue {
@@ -146,12 +201,6 @@ struct NumberEpilogue {
   Epilogue<T> epilogue;
   std::int32_t row_scale[4];
   bool is_fast;
-
-  /// Scales so far from the ends of the range that an element is one product.
-  [[nodiscard]] __device__ static bool is_moderate(int scale) {
-    constexpr int kModerate = 450;
-    return static_cast<unsigned>(scale + kModerate) <= static_cast<unsigned>(2 * kModerate);
-  }
 
   __device__ NumberEpilogue(const DeviceReconstruction<T>& task, std::int64_t first_row) : epilogue(task) {
     take_rows(task, first_row);
@@ -179,8 +228,8 @@ struct NumberEpilogue {
     }
   }
   __device__ __forceinline__ void judge_scales() {
-    is_fast = (epilogue.is_product || epilogue.has_moderate_factors) && is_moderate(row_scale[0]) &&
-              is_moderate(row_scale[1]) && is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
+    is_fast = (epilogue.is_product || epilogue.has_moderate_factors) && has_moderate_scale(row_scale[0]) &&
+              has_moderate_scale(row_scale[1]) && has_moderate_scale(row_scale[2]) && has_moderate_scale(row_scale[3]);
   }
 
   /// For what C is in column j, where it will be wanted.
@@ -199,7 +248,7 @@ struct NumberEpilogue {
   __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
                                         const double (&x)[kParts][4], const Repaired& repaired) const {
     T value[4];
-    if (is_fast && is_moderate(col_scale) && is_inside(task, j) && finish_four(task, j, col_scale, x, value)) {
+    if (is_fast && has_moderate_scale(col_scale) && is_inside(task, j) && finish_four(task, j, col_scale, x, value)) {
       const unsigned wanted = epilogue.has_repairs ? there(task) & ~repaired() : there(task);
       if constexpr (kSide == 4) {
         device::store(task.c, i, j, value, wanted);
@@ -246,23 +295,11 @@ struct NumberEpilogue {
                                               const double (&x)[kParts][4], T (&value)[4]) const {
     const auto product = [&](int e) {
       const double unit = num::power_of_two(-(row_scale[e] + col_scale));
-      if constexpr (kParts == 2) {
-        return std::complex<double>(x[0][e] * unit, x[1][e] * unit);
-      } else {
-        return x[0][e] * unit;
-      }
-    };
-    // Not the conversion of std::complex, which device code makes zero.
-    const auto rounded = [](const auto& p) {
-      if constexpr (kParts == 2) {
-        return T(static_cast<RealOf<T>>(p.real()), static_cast<RealOf<T>>(p.imag()));
-      } else {
-        return static_cast<T>(p);
-      }
+      return scaled_element<T>(x[0][e], x[kParts - 1][e], unit);
     };
     if (epilogue.is_product) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) value[e] = rounded(product(e));
+      for (int e = 0; e < 4; ++e) value[e] = rounded_element<T>(product(e));
       return true;
     }
     T old[4] = {};

@@ -115,7 +115,7 @@ class DeviceOperands {
   /// Those of B that are planes of A in another order.
   [[nodiscard]] int num_swapped() const { return is_conjugate_ ? kSwappedPlanes : 0; }
 
-  static constexpr bool kMayTakeStrassen = std::is_same_v<T, double>;
+  static constexpr bool kMayTakeStrassen = !std::is_same_v<T, float>;
 
  private:
   void take(Side side, CallOperand<T>& operand);

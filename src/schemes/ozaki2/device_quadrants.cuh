@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "device/panel.cuh"
 #include "problem/lines.hpp"
@@ -15,8 +14,12 @@
 
 namespace kizami::ozaki2::kernels {
 
-inline constexpr int kQuadrantWords = 2;  ///< of an integer
-inline constexpr int kQuadrantBlocksPerSm = 3;
+/// Of an integer, in the place of the number: strassen_integer_bits().
+template <class T>
+inline constexpr int kQuadrantWords = sizeof(RealOf<T>) == 8 ? 2 : 1;
+/// As many as registers allow.
+template <class T>
+inline constexpr int kQuadrantBlocksPerSm = sizeof(T) == 16 ? 2 : 3;
 
 /// The lines and elements of a block's panel: kPairs lines of the first half, then those of the second; of each line
 /// `half` elements of the first half of k, then as many of the second.
@@ -85,12 +88,20 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, const
   const T* const line = is_line ? lines.data + number * lines.line_stride : lines.data;
   if (is_across) {
     constexpr int kStep = device::kPanelThreads / P::kLines;
+    const int first_h = thread / P::kLines;
+#pragma unroll 1
+    for (int x = 0; x < 2; ++x) {
+      const int count = is_line ? at.count(x, lines.length) : 0;
+      const T* from = count > 0 ? line + (at.element(x * at.half) + first_h) * lines.inner_stride : lines.data;
+      const std::int64_t step = count > 0 ? kStep * lines.inner_stride : 0;
+      std::uint32_t place = to + slot * pitch + (x * at.half + first_h) * static_cast<int>(sizeof(T));
 #pragma unroll 4
-    for (int h = thread / P::kLines; h < 2 * at.half; h += kStep) {
-      const int in_half = h < at.half ? h : h - at.half;
-      const bool is_there = is_line && in_half < at.count(h < at.half ? 0 : 1, lines.length);
-      device::copy_async<sizeof(T)>(to + slot * pitch + h * static_cast<int>(sizeof(T)),
-                                    is_there ? line + at.element(h) * lines.inner_stride : lines.data, is_there);
+      for (int h = first_h; h < at.half; h += kStep) {
+        const bool is_there = h < count;
+        device::copy_async<sizeof(T)>(place, is_there ? from : lines.data, is_there);
+        place += kStep * static_cast<int>(sizeof(T));
+        from += step;
+      }
     }
     return;
   }
@@ -118,115 +129,145 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, const
   }
 }
 
-/// Two's complement of 64 bits, of which a fragment has the low words of both elements before the high ones. Integers
-/// are biased by 2^63, so that the negative of one is biased alike, and a sum of an even number of them is off by it.
-template <class Op>
-__device__ void for_integers(uint4& x, const uint4& y, const Op& op) {
-  const auto apply = [&](std::uint32_t& low, std::uint32_t& high, std::uint32_t of_low, std::uint32_t of_high) {
-    const std::uint64_t result = op(std::uint64_t{high} << 32 | low, std::uint64_t{of_high} << 32 | of_low);
-    low = static_cast<std::uint32_t>(result);
-    high = static_cast<std::uint32_t>(result >> 32);
+/// A fragment's integers as signed digits, from biased ones (Integer): bytes of X + 128 (1 + 256 + ...) less 128 each.
+/// @range |X| < 2^(32 kWords - 2)
+template <class T, int kWords>
+__device__ __forceinline__ void make_signed(Fragment<T, kWords>& fragment) {
+  static_assert(kWords == 1 || kWords == 2);
+  constexpr std::uint32_t kSigns = 0x80808080u;
+  constexpr std::uint32_t kUnbiased = 0x00808080u;  // the highest digit's 128 is the bias
+  const auto apply = [&](std::uint32_t& low, std::uint32_t& high) {
+    if constexpr (kWords == 1) {
+      low = (low + kUnbiased) ^ kSigns;
+      high = (high + kUnbiased) ^ kSigns;  // another integer's
+    } else {
+      const std::uint64_t sum = (std::uint64_t{high} << 32 | low) + (std::uint64_t{kUnbiased} << 32 | kSigns);
+      low = static_cast<std::uint32_t>(sum) ^ kSigns;
+      high = static_cast<std::uint32_t>(sum >> 32) ^ kSigns;
+    }
   };
-  apply(x.x, x.z, y.x, y.z);
-  apply(x.y, x.w, y.y, y.w);
-}
-template <class F>
-__device__ void negate(F& fragment) {
-  for (uint4& x : fragment.a) for_integers(x, x, [](std::uint64_t of, std::uint64_t) { return 0 - of; });
+#pragma unroll
+  for (uint4& x : fragment.a) {  // of two words it has the low ones of both elements before the high ones
+    apply(x.x, x.z);
+    apply(x.y, x.w);
+  }
 }
 
-/// Sum s of the quadrants' integers. @param quadrant(q): the fragment of quadrant q
-template <class T, int s, class Quadrant>
-[[nodiscard]] __device__ Fragment<T, kQuadrantWords> sum_of_quadrants(const Quadrant& quadrant) {
-  constexpr int kSigns[4] = {strassen_sign(s, 0), strassen_sign(s, 1), strassen_sign(s, 2), strassen_sign(s, 3)};
-  constexpr int kFirst = kSigns[0] == 1 ? 0 : kSigns[1] == 1 ? 1 : kSigns[2] == 1 ? 2 : 3;
-  constexpr int kCount = (kSigns[0] != 0) + (kSigns[1] != 0) + (kSigns[2] != 0) + (kSigns[3] != 0);
-  Fragment<T, kQuadrantWords> sum = quadrant(kFirst);
+// A round is 64 elements of which lane l takes 2l and 2l + 1: their residues are eight neighbours of each plane in four lanes.
+inline constexpr int kRoundLength = 64;
+
+/// Rounds of a line's piece become fragments of signed digits, in their place, `step` apart, kAtOnce at a time.
+/// @param make(h, elements)  of elements of the round that begins at h  @range end - begin a multiple of kAtOnce * step
+template <class T, int kAtOnce, class Make>
+__device__ __forceinline__ void convert_rounds(unsigned char* piece, int begin, int end, int step, const Make& make) {
+  using F = Fragment<T, kQuadrantWords<T>>;
+  static_assert(F::kRestBytes == 0, "sums of quadrants are made from fragments in the place of elements");
+  const int pair = 2 * (static_cast<int>(threadIdx.x) % 32);
+#pragma unroll 1
+  for (int first = begin; first < end; first += kAtOnce * step) {
+    device::Element<T> elements[kAtOnce][2];
 #pragma unroll
-  for (int q = 0; q < 4; ++q) {
-    if (q == kFirst || kSigns[q] == 0) continue;
-    const Fragment<T, kQuadrantWords> other = quadrant(q);
-#pragma unroll
-    for (int k = 0; k < Fragment<T, kQuadrantWords>::kProducts; ++k) {
-      if (kSigns[q] > 0) {
-        for_integers(sum.a[k], other.a[k], [](std::uint64_t x, std::uint64_t y) { return x + y; });
+    for (int r = 0; r < kAtOnce; ++r) {
+      const unsigned char* const from = piece + (first + r * step) * static_cast<int>(sizeof(T));
+      if constexpr (sizeof(T) == 16) {
+        device::read_pair_in_turn(from, pair, elements[r]);
       } else {
-        for_integers(sum.a[k], other.a[k], [](std::uint64_t x, std::uint64_t y) { return x - y; });
+        device::read_pair(from, pair, elements[r]);
       }
     }
-  }
-  if constexpr (kCount % 2 == 0) {
-    for (uint4& x : sum.a) {
-      x.z ^= 0x80000000u;
-      x.w ^= 0x80000000u;
+    F fragments[kAtOnce];
+#pragma unroll
+    for (int r = 0; r < kAtOnce; ++r) {
+      fragments[r] = make(first + r * step, elements[r]);
+      make_signed(fragments[r]);
     }
+    __syncwarp();
+#pragma unroll
+    for (int r = 0; r < kAtOnce; ++r) fragments[r].store(piece + (first + r * step) * static_cast<int>(sizeof(T)));
   }
-  return sum;
 }
 
-/// A line of the panel becomes its integers, each lane's next to those of its neighbours; with the signs of B in the first
-/// half of k (strassen.hpp). By the warps of the line, of which this is number `part`.
+/// A line of the panel becomes its integers, with the signs of its quadrants. By the warps of the line, of which this is number
+/// `part`. @param half_of_lines  the line's
 template <class T>
-__device__ __forceinline__ void convert_line(unsigned char* piece, int half, int part, bool is_second,
+__device__ __forceinline__ void convert_line(unsigned char* piece, int half, int part, bool is_b, int half_of_lines,
                                              bool is_conjugated, const LineScaling& scaling) {
-  using F = Fragment<T, kQuadrantWords>;
-  static_assert(F::kRestBytes == 0, "sums of quadrants are made from fragments in the place of elements");
-  constexpr int kStep = kBlockLength * device::Panel<T>::kWarpsPerLine;
-  const auto is_negated = [&](int h) { return is_second && h < half; };
+  using F = Fragment<T, kQuadrantWords<T>>;
+  constexpr int kWarpsPerLine = device::Panel<T>::kWarpsPerLine;
+  constexpr int kStep = kRoundLength * kWarpsPerLine;
+  const auto is_negative = [&](int h) { return is_quadrant_negative(is_b, half_of_lines, h < half ? 0 : 1); };
+  const int begin = kRoundLength * part;
   if (scaling.unit != 0.0) {  // integers are odd functions of a number
-    convert_blocks<T, kQuadrantWords, kBlocksAtOnce<T>>(
-        piece, nullptr, kBlockLength * part, 2 * half, kStep, [&](int h, const device::Element<T>(&elements)[2]) {
-          return F(elements, is_conjugated, is_negated(h) ? -scaling.unit : scaling.unit);
-        });
+    constexpr int kAtOnce = sizeof(T) == 16 || kIsComplex<T> ? 2 : 4;
+    static_assert(2 * kBlockLength % (kAtOnce * kStep) == 0);
+    convert_rounds<T, kAtOnce>(piece, begin, 2 * half, kStep, [&](int h, const device::Element<T>(&elements)[2]) {
+      return F(elements, is_conjugated, is_negative(h) ? -scaling.unit : scaling.unit);
+    });
   } else {
-    convert_blocks<T, kQuadrantWords, 1>(piece, nullptr, kBlockLength * part, 2 * half, kStep,
-                                         [&](int h, const device::Element<T>(&elements)[2]) {
-                                           F fragment(elements, is_conjugated, scaling, nullptr);
-                                           if (is_negated(h)) negate(fragment);
-                                           return fragment;
-                                         });
+    convert_rounds<T, 1>(piece, begin, 2 * half, kStep, [&](int h, device::Element<T>(&elements)[2]) {
+      if (is_negative(h)) {
+#pragma unroll
+        for (device::Element<T>& element : elements) {
+#pragma unroll
+          for (double& x : element.term) x = -x;
+        }
+      }
+      return F(elements, is_conjugated, scaling, nullptr);
+    });
   }
 }
 
-/// The planes of all sums of the panel's integers, by all threads of the block. @param rows  in shared memory
+/// The planes of all sums of the panel's integers, by all threads of the block. @param rows  of signed digits, in shared memory
 template <class T>
-__device__ __forceinline__ void write_sums(const unsigned char* panel, const QuadrantPanel<T>& at, bool is_second,
-                                           const PlaneRow<device::Element<T>::kTerms, kQuadrantWords>* rows,
+__device__ __forceinline__ void write_sums(const unsigned char* panel, const QuadrantPanel<T>& at, bool is_b,
+                                           const PlaneRow<device::Element<T>::kTerms, kQuadrantWords<T>>* rows,
                                            int num_planes, const DevicePlanes& planes) {
   using P = device::Panel<T>;
-  using F = Fragment<T, kQuadrantWords>;
+  using F = Fragment<T, kQuadrantWords<T>>;
   constexpr int kPairs = QuadrantPanel<T>::kPairs;
   const int half = at.half;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int pair = warp % kPairs;
-  constexpr int kStep = kBlockLength * (device::kPanelWarps / kPairs);
-  const int begin = kBlockLength * (warp / kPairs);
+  constexpr int kStep = kRoundLength * (device::kPanelWarps / kPairs);
+  const int begin = kRoundLength * (warp / kPairs);
   const auto end = static_cast<int>(min(static_cast<std::int64_t>(half), planes.row_stride - at.first));
   const unsigned char* const upper = panel + pair * P::pitch(2 * half);
   const unsigned char* const lower = upper + kPairs * P::pitch(2 * half);
   std::int8_t* const out = planes.data + (at.first_line + pair) * planes.row_stride + at.first + begin;
   for_planes</*kHasFours=*/false>(num_planes, [&](int plane, auto at_once) {
-    using Planes = LanePlanes<T, kQuadrantWords, at_once.value>;
+    using Planes = LanePlanes<T, kQuadrantWords<T>, at_once.value, ByteDigits::kSigned>;
     const Planes lane_planes(rows, plane, num_planes);
     const std::int64_t modulus_stride = kStrassenProducts * planes.plane_stride;
-    std::int8_t* to[2] = {lane_planes.place(0, out, modulus_stride), lane_planes.place(1, out, modulus_stride)};
+    std::int8_t* to[2] = {lane_planes.place_of_round(0, out, modulus_stride),
+                          lane_planes.place_of_round(1, out, modulus_stride)};
 #pragma unroll 1
     for (int h = begin; h < end; h += kStep) {
-      const auto make_sum = [&]<int s>(std::integral_constant<int, s>) {
-        typename Planes::Bytes bytes;
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          const F sum = sum_of_quadrants<T, s>([&](int q) {
-            return F::load((q < 2 ? upper : lower) + (q % 2 * half + h + 64 * i) * static_cast<int>(sizeof(T)));
-          });
-          lane_planes.make(sum, i, bytes);
-        }
-        const std::int64_t product = (is_second ? strassen_product_of_b(s) : s) * planes.plane_stride;
-#pragma unroll
-        for (int c = 0; c < 2; ++c) lane_planes.store(c, to[c] + product, bytes);
+      const auto quadrant = [&](int q) {
+        return F::load((q < 2 ? upper : lower) + (q % 2 * half + h) * static_cast<int>(sizeof(T)));
       };
-      [&]<int... s>(std::integer_sequence<int, s...>) { (make_sum(std::integral_constant<int, s>{}), ...); }
-      (std::make_integer_sequence<int, kStrassenProducts>{});
+      typename Planes::Sums sums;
+      const auto write = [&](int s) {
+        typename Planes::Half bytes;
+        lane_planes.reduce(sums, bytes);
+        const std::int64_t product = (is_b ? strassen_product_of_b(s) : s) * planes.plane_stride;
+#pragma unroll
+        for (int c = 0; c < 2; ++c) lane_planes.store_round(c, to[c] + product, bytes);
+      };
+      // Sums by number: of the quadrants that has_quadrant() says.
+      lane_planes.start(quadrant(3), sums);
+      write(3);
+      lane_planes.add(quadrant(2), sums);
+      write(4);
+      lane_planes.add(quadrant(0), sums);
+      write(5);
+      lane_planes.add(quadrant(1), sums);
+      write(2);
+      lane_planes.start(quadrant(1), sums);
+      write(1);
+      lane_planes.start(quadrant(0), sums);
+      write(0);
+      lane_planes.add(quadrant(2), sums);
+      write(6);
       to[0] += kStep;
       to[1] += kStep;
     }

@@ -72,17 +72,24 @@ constexpr void set_quotient(PlaneRow<kTerms, kWords>& row, int reach) {
   row.addend = static_cast<float>((3 << 22) + low_byte);
 }
 
+/// How bytes of a word are digits: without signs, of an integer that is biased so that it has none; or with signs, of the
+/// integer itself, of which so many are summed at most.
+enum class ByteDigits : std::uint8_t { kUnsigned, kSigned };
+inline constexpr int kMostSummed = 4;
+
 /// The plane of factors[t] times term t, modulo p.
-template <int kTerms, int kWords>
+template <int kTerms, int kWords, ByteDigits kDigits>
 [[nodiscard]] constexpr PlaneRow<kTerms, kWords> plane_row(int p, const std::array<int, 2>& factors) {
   PlaneRow<kTerms, kWords> row;
   row.minus_p = -p;
-  set_quotient(row, 255 * 128 * 4 * kTerms * kWords + kTerms * 128);
+  constexpr bool kIsSigned = kDigits == ByteDigits::kSigned;
+  set_quotient(
+      row, kIsSigned ? kMostSummed * 128 * 128 * 4 * kTerms * kWords : 255 * 128 * 4 * kTerms * kWords + kTerms * 128);
   const auto residue = [&](int exponent, int factor) {
     return num::symmetric_residue(static_cast<std::int64_t>(num::power_of_two_residue(exponent, p)) * factor, p);
   };
   for (std::size_t t = 0; t < kTerms; ++t) {
-    row.base += residue(32 * kWords - 1, -factors[t]);
+    if (!kIsSigned) row.base += residue(32 * kWords - 1, -factors[t]);
     for (int i = 0; i < 4 * kWords; ++i) {
       const auto byte = static_cast<std::uint32_t>(residue(8 * i, factors[t])) & 255u;
       row.radix[static_cast<int>(t) * kWords + i / 4] |= byte << (i % 4 * 8);
@@ -92,7 +99,7 @@ template <int kTerms, int kWords>
 }
 
 /// In Z[i]: U and V of two-product moduli, re + s im and re - s im; then re, im and their sum.
-template <int kTerms, int kWords>
+template <int kTerms, int kWords, ByteDigits kDigits>
 [[nodiscard]] constexpr auto plane_rows() {
   constexpr num::Ring kRing = kTerms == 2 ? num::Ring::kComplex : num::Ring::kReal;
   constexpr std::size_t kModuli = kTerms == 2 ? num::kComplexModuli.size() : num::kRealModuli.size();
@@ -105,19 +112,19 @@ template <int kTerms, int kWords>
       const std::array<int, 2> factors = planes == 1   ? std::array{1, 0}
                                          : planes == 2 ? std::array{1, i == 0 ? root : -root}
                                                        : std::array{i != 1 ? 1 : 0, i != 0 ? 1 : 0};
-      rows[static_cast<std::size_t>(num::num_planes(kRing, l) + i)] = plane_row<kTerms, kWords>(p, factors);
+      rows[static_cast<std::size_t>(num::num_planes(kRing, l) + i)] = plane_row<kTerms, kWords, kDigits>(p, factors);
     }
   }
   return rows;
 }
-template <int kTerms, int kWords>
-__device__ constexpr auto kPlaneRows = plane_rows<kTerms, kWords>();
+template <int kTerms, int kWords, ByteDigits kDigits>
+__device__ constexpr auto kPlaneRows = plane_rows<kTerms, kWords, kDigits>();
 
 /// Copies the rows of planes [0, num_planes) to shared memory; the threads of the block share the work.
-template <int kTerms, int kWords>
+template <ByteDigits kDigits = ByteDigits::kUnsigned, int kTerms, int kWords>
 __device__ void load_plane_rows(PlaneRow<kTerms, kWords>* rows, int num_planes) {
   constexpr int kSize = static_cast<int>(sizeof(PlaneRow<kTerms, kWords>) / 4);
-  const auto* const from = reinterpret_cast<const std::uint32_t*>(kPlaneRows<kTerms, kWords>.data());
+  const auto* const from = reinterpret_cast<const std::uint32_t*>(kPlaneRows<kTerms, kWords, kDigits>.data());
   for (int i = static_cast<int>(threadIdx.x); i < num_planes * kSize; i += static_cast<int>(blockDim.x))
     reinterpret_cast<std::uint32_t*>(rows)[i] = from[i];
 }
@@ -318,13 +325,21 @@ struct Fragment {
 
 // ---- bytes of a line ------------------------------------------------------------------------------------------------
 
-/// a b + c, a of 16 rows and 32 columns of unsigned bytes, b of 32 rows and 8 columns of signed ones.
-__device__ inline void multiply_bytes(std::int32_t (&sum)[4], const uint4& a, const std::uint32_t (&b)[2],
-                                      const std::int32_t (&c)[4]) {
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%10, %11, %12, %13};"
-      : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
-      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+/// a b + c, a of 16 rows and 32 columns of digits, b of 32 rows and 8 columns of signed bytes.
+template <ByteDigits kDigits>
+__device__ __forceinline__ void multiply_bytes(std::int32_t (&sum)[4], const uint4& a, const std::uint32_t (&b)[2],
+                                               const std::int32_t (&c)[4]) {
+#define KIZAMI_MULTIPLY_BYTES(type)                                                 \
+  asm("mma.sync.aligned.m16n8k32.row.col.s32." type                                 \
+      ".s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};" \
+      : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])                      \
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]))
+  if constexpr (kDigits == ByteDigits::kSigned) {
+    KIZAMI_MULTIPLY_BYTES("s8");
+  } else {
+    KIZAMI_MULTIPLY_BYTES("u8");
+  }
+#undef KIZAMI_MULTIPLY_BYTES
 }
 
 /// Store if `is_wanted`, without a branch around what makes the value.
@@ -366,7 +381,7 @@ inline constexpr int kBlockLength = 128;
 // neighbours.
 
 /// What a lane needs of planes [plane, plane + kAtOnce).
-template <class T, int kWords, int kAtOnce>
+template <class T, int kWords, int kAtOnce, ByteDigits kDigits = ByteDigits::kUnsigned>
 class LanePlanes {
   static_assert(kAtOnce == 8 || kAtOnce == 4);
   static constexpr int kTurns = kAtOnce / 2;
@@ -376,6 +391,8 @@ class LanePlanes {
   using F = Fragment<T, kWords>;
   using Row = PlaneRow<device::Element<T>::kTerms, kWords>;
   using Bytes = std::uint32_t[2][kBytes / 4];  ///< of this lane's two planes
+  using Half = std::uint32_t[2][kAtOnce / 4];  ///< of one round
+  using Sums = std::int32_t[kTurns][4];
 
   /// rows: in shared memory
   __device__ LanePlanes(const Row* rows, int plane, int num_planes) {
@@ -407,15 +424,26 @@ class LanePlanes {
   [[nodiscard]] __device__ std::int8_t* place(int c, std::int8_t* out, std::int64_t plane_stride) const {
     return out + plane_[c] * plane_stride + lane() / 4 * 16 + (kAtOnce == 4 ? lane() % 4 / 2 * 8 : 0);
   }
-  /// Bytes of round i of this lane's two planes.
-  __device__ void make(const F& f, int i, Bytes& bytes) const {
-    std::int32_t sum[kTurns][4];
+  /// The sums of a fragment.
+  __device__ __forceinline__ void start(const F& f, Sums& sum) const {
 #pragma unroll
     for (int turn = 0; turn < kTurns; ++turn) {
-      multiply_bytes(sum[turn], f.a[0], radix_[turn][0], base_);
+      multiply_bytes<kDigits>(sum[turn], f.a[0], radix_[turn][0], base_);
 #pragma unroll
-      for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], f.a[k], radix_[turn][k], sum[turn]);
+      for (int k = 1; k < F::kProducts; ++k) multiply_bytes<kDigits>(sum[turn], f.a[k], radix_[turn][k], sum[turn]);
     }
+  }
+  /// Adds those of another one, of signed digits, kMostSummed together at most.
+  __device__ __forceinline__ void add(const F& f, Sums& sum) const {
+    static_assert(kDigits == ByteDigits::kSigned, "integers without a bias add up");
+#pragma unroll
+    for (int turn = 0; turn < kTurns; ++turn) {
+#pragma unroll
+      for (int k = 0; k < F::kProducts; ++k) multiply_bytes<kDigits>(sum[turn], f.a[k], radix_[turn][k], sum[turn]);
+    }
+  }
+  /// Bytes of a round of this lane's two planes.
+  __device__ __forceinline__ void reduce(const Sums& sum, Half& bytes) const {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       const auto residue = [&](int e) {
@@ -425,9 +453,28 @@ class LanePlanes {
       };
 #pragma unroll
       for (int e = 0; e < kAtOnce; e += 4)
-        bytes[c][(kAtOnce * i + e) / 4] =
-            device::pack_bytes(residue(e), residue(e + 1), residue(e + 2), residue(e + 3));
+        bytes[c][e / 4] = device::pack_bytes(residue(e), residue(e + 1), residue(e + 2), residue(e + 3));
     }
+  }
+  /// Bytes of round i of this lane's two planes.
+  __device__ void make(const F& f, int i, Bytes& bytes) const {
+    Sums sum;
+    Half half;
+    start(f, sum);
+    reduce(sum, half);
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+#pragma unroll
+      for (int w = 0; w < kAtOnce / 4; ++w) bytes[c][kAtOnce / 4 * i + w] = half[c][w];
+    }
+  }
+  /// Where those of a round of quadrants begin (device_quadrants.cuh), in planes from `out` on.
+  [[nodiscard]] __device__ std::int8_t* place_of_round(int c, std::int8_t* out, std::int64_t plane_stride) const {
+    static_assert(kAtOnce == 8);
+    return out + plane_[c] * plane_stride + lane() / 4 * 8;
+  }
+  __device__ void store_round(int c, std::int8_t* to, const Half& bytes) const {
+    store_if(is_plane_[c], to, make_uint2(bytes[c][0], bytes[c][1]));
   }
   /// By all lanes.
   __device__ void store(int c, std::int8_t* to, const Bytes& bytes) const {

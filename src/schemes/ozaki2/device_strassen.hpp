@@ -54,7 +54,8 @@ Status choose_strassen(device::DeviceState* state, product::Queue queue);
 /// @range  halves: of the block; planes are those of strassen_product(); the rung's count takes
 ///         two or three pieces; 0 <= first <= end <= halves.n
 /// @queue  one kernel, which ends at once if state->num_strassen_products is zero
-Status reconstruct_strassen(const DeviceReconstruction<double>& task, const StrassenHalves& halves, std::int64_t first,
+template <class T>
+Status reconstruct_strassen(const DeviceReconstruction<T>& task, const StrassenHalves& halves, std::int64_t first,
                             std::int64_t end, int num_sms, product::Queue queue);
 
 }  // namespace kizami::ozaki2

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The split in one pass (device_single_pass.cuh) into the sums of quadrants that Strassen's products take. A cluster of
 // blocks takes some lines of both halves, each block pieces of both halves of their length: so a block has what it adds.
+#include <complex>
 #include <cstdint>
 
 #include "base/balanced_launch.hpp"
@@ -53,14 +54,14 @@ struct Pass {
 
 /// @range  one cluster: some lines of both halves of one operand
 template <class T>
-__global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
+__global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>)
     strassen_pass(const __grid_constant__ Pass<T> pass) {
   using P = device::Panel<T>;
   constexpr int kTerms = Element<T>::kTerms;
   constexpr int kPairs = QuadrantPanel<T>::kPairs;
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ __align__(16) certify::kernels::Mailbox<T> mailbox;
-  __shared__ PlaneRow<kTerms, kQuadrantWords> rows[num::kMaxPlanes];
+  __shared__ PlaneRow<kTerms, kQuadrantWords<T>> rows[num::kMaxPlanes];
   base::begin_in_cluster(&mailbox, sizeof mailbox);
   base::follow_previous_kernel();
   if ((pass.state->look != device::Look::kSample) | (pass.state->is_scaling_only != 0)) return;
@@ -81,7 +82,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
   } else {
     load_panel(lines, task.is_across, at, panel);
   }
-  kernels::load_plane_rows(rows, pass.num_planes);
+  kernels::load_plane_rows<kernels::ByteDigits::kSigned>(rows, pass.num_planes);
   device::wait_for_copies();
   if constexpr (sizeof(T) < 16) {
     if (is_in_chunks) device::order_chunks<T>(2 * half, panel);
@@ -97,9 +98,9 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
     unsigned char* const piece = panel + slot * P::pitch(2 * half);
     const auto for_pairs = [&](const auto& visit) {
 #pragma unroll 4
-      for (int h = 64 * part + 2 * lane; h < 2 * half; h += 64 * P::kWarpsPerLine) {
+      for (int h = 64 * part; h < 2 * half; h += 64 * P::kWarpsPerLine) {
         Element<T> elements[2];
-        device::read_pair(piece, h, elements);
+        device::read_two(piece, h, elements);
         visit(elements);
       }
     };
@@ -128,7 +129,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
       if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
     }
     __syncwarp();
-    kernels::convert_line<T>(piece, half, part, is_second, lines.is_conjugated, scaling);
+    kernels::convert_line<T>(piece, half, part, is_second, slot / kPairs, lines.is_conjugated, scaling);
   }
   __syncthreads();
 
@@ -192,8 +193,13 @@ Status choose_strassen(device::DeviceState* state, product::Queue queue) {
                                  state);
 }
 
-template Status device_strassen_pass<double>(const SinglePassOperand<double>&, const LinePairs&,
-                                             const SinglePassOperand<double>&, const LinePairs&, const StrassenHalves&,
-                                             const num::Ladder&, const device::DeviceState*, product::Queue);
+#define KIZAMI_INSTANTIATE(T)                                                                                         \
+  template Status device_strassen_pass<T>(const SinglePassOperand<T>&, const LinePairs&, const SinglePassOperand<T>&, \
+                                          const LinePairs&, const StrassenHalves&, const num::Ladder&,                \
+                                          const device::DeviceState*, product::Queue)
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::ozaki2

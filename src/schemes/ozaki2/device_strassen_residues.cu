@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Planes of the sums of quadrants that Strassen's products take, of whole operands or of some of their lines, where
 // statistics are there already: of lines too long for one pass, and of blocks of C.
+#include <complex>
 #include <cstdint>
 
 #include "base/cuda_status.hpp"
@@ -62,11 +63,11 @@ template <class T>
 
 /// @range  one block: a panel of one operand
 template <class T>
-__global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
+__global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>)
     strassen_residues(const __grid_constant__ Work<T> work) {
   using P = device::Panel<T>;
   extern __shared__ __align__(16) unsigned char panel[];
-  __shared__ PlaneRow<device::Element<T>::kTerms, kQuadrantWords> rows[num::kMaxPlanes];
+  __shared__ PlaneRow<device::Element<T>::kTerms, kQuadrantWords<T>> rows[num::kMaxPlanes];
   base::follow_previous_kernel();
   if (work.state->num_strassen_products == 0) return;
   const bool is_other = blockIdx.x >= work.tasks[0].num_panels;
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
   } else {
     load_panel(lines, task.is_across, at, panel);
   }
-  kernels::load_plane_rows(rows, work.num_planes);
+  kernels::load_plane_rows<kernels::ByteDigits::kSigned>(rows, work.num_planes);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int slot = warp / P::kWarpsPerLine;
   const int part = warp % P::kWarpsPerLine;
@@ -96,7 +97,8 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
     if (is_in_chunks) device::order_chunks<T>(2 * half, panel);
   }
   __syncthreads();
-  kernels::convert_line<T>(panel + slot * P::pitch(2 * half), half, part, task.is_second, lines.is_conjugated, scaling);
+  kernels::convert_line<T>(panel + slot * P::pitch(2 * half), half, part, task.is_second,
+                           slot / QuadrantPanel<T>::kPairs, lines.is_conjugated, scaling);
   __syncthreads();
   kernels::write_sums<T>(panel, at, task.is_second, rows, work.num_planes, task.operand.planes);
 }
@@ -136,7 +138,12 @@ Status device_strassen_residues(std::span<const StrassenOperand<T>> operands, st
                                  static_cast<std::size_t>(P::bytes(static_cast<int>(2 * half))), queue, work);
 }
 
-template Status device_strassen_residues<double>(std::span<const StrassenOperand<double>>, std::int64_t,
-                                                 const num::Ladder&, const device::DeviceState*, product::Queue);
+#define KIZAMI_INSTANTIATE(T)                                                                                        \
+  template Status device_strassen_residues<T>(std::span<const StrassenOperand<T>>, std::int64_t, const num::Ladder&, \
+                                              const device::DeviceState*, product::Queue)
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::ozaki2

@@ -14,8 +14,12 @@
 namespace kizami::ozaki2 {
 namespace {
 
-/// Sums of four integers have two bits more.
-constexpr int kMostIntegerBits = 61;
+/// Of the integers of a rung, at most: sums of four have two bits more, and take the place of the number.
+[[nodiscard]] int most_integer_bits(Scalar scalar) { return scalar == Scalar::kC64 ? 30 : 61; }
+
+[[nodiscard]] int num_planes(const plan::Plan& plan) {
+  return num::num_planes(plan::ring_of(plan.shape.scalar), ozaki2_of(plan).ladder.rungs[0].num_moduli);
+}
 
 /// Of a chunk, which may be larger than the product.
 [[nodiscard]] problem::Shape shape_of_chunk(const plan::Plan& plan) {
@@ -33,9 +37,9 @@ constexpr int kMostIntegerBits = 61;
 }
 
 // docs/perf/strassen.md, of an H200: 7/4 of the planes, and a little more work for each.
-[[nodiscard]] constexpr double more_planes(int moduli) { return (kStrassenProducts / 4.0 - 1.0) * moduli; }
+[[nodiscard]] double more_planes(const plan::Plan& plan) { return (kStrassenProducts / 4.0 - 1.0) * num_planes(plan); }
 [[nodiscard]] double split_bytes_per_second(const plan::Plan& plan) {
-  return 2.5e12 * plan.schedule.facts.rates.memory;
+  return (plan.shape.scalar == Scalar::kC128 ? 2.0e12 : 2.5e12) * plan.schedule.facts.rates.memory;
 }
 
 }  // namespace
@@ -73,12 +77,13 @@ product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli) {
 
 bool may_take_strassen(const plan::Plan& plan) {
   const Ozaki2Stage& stage = ozaki2_of(plan);
-  if (plan.shape.scalar != Scalar::kF64) return false;  // of complex numbers split and CRT take what products save
+  const Scalar scalar = plan.shape.scalar;
+  if (scalar != Scalar::kF64 && scalar != Scalar::kC64 && scalar != Scalar::kC128) return false;
   if (stage.ladder.num_rungs == 0 || plan::is_empty(plan.shape)) return false;
   if (!stage.engine->reads_num_products() || has_device_phases(plan) || stage.chunk.kc < plan.shape.k) return false;
   const num::Rung& rung = stage.ladder.rungs[0];
-  if (integer_bits(rung) > kMostIntegerBits || rung.num_moduli > most_piece_moduli(false, kMostStrassenPieces))
-    return false;
+  if (integer_bits(rung) > most_integer_bits(scalar)) return false;
+  if (rung.num_moduli > most_piece_moduli(is_complex(scalar), kMostStrassenPieces)) return false;
   return offered_seconds(plan, strassen_product(plan, rung.num_moduli)) >= 0.0;
 }
 
@@ -88,13 +93,14 @@ bool is_one_strassen_chunk(const plan::Plan& plan) {
 }
 
 double strassen_gain_seconds(const plan::Plan& plan) {
-  // D at 8192: 860 us of quadrants (lab/results/h200/certificate.jsonl, 60549214), for 530 of the whole product: 491 on end,
-  // 580 in calls.
-  const double residues_per_second = 2.1e12 * plan.schedule.facts.rates.memory;
+  // Beyond those of whole products. D at 8192: 860 us of quadrants (lab/results/h200/certificate.jsonl, 60549214), for 530 of
+  // the whole product: 491 on end, 580 in calls. Z 1.6 ms for 1.33, C 0.80 for 0.69.
+  const double residues_per_second =
+      (is_complex(plan.shape.scalar) ? 4.5e12 : 2.1e12) * plan.schedule.facts.rates.memory;
   constexpr double kLaunchSeconds = 40e-6;  // of kernels that are not taken
   constexpr double kShareSaved = 0.8;       // of what products alone save, in calls that are held by power
   const problem::Shape& shape = plan.shape;
-  const int moduli = ozaki2_of(plan).ladder.rungs[0].num_moduli;  // and planes
+  const int moduli = ozaki2_of(plan).ladder.rungs[0].num_moduli;
   const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
@@ -106,20 +112,19 @@ double strassen_gain_seconds(const plan::Plan& plan) {
                                  offered_seconds(plan, strassen_product(plan, moduli)));
   // A is split again for every further chunk of columns, unless it is one chunk.
   const double lines_again = rows_of_chunks > 1 ? (cols_of_chunks - 1) * m : 0.0;
-  const double bytes_again = lines_again * k * (moduli + size_bytes(shape.scalar));
+  const double bytes_again = lines_again * k * (num_planes(plan) + size_bytes(shape.scalar));
   return kShareSaved * saved -
-         ((m + n + lines_again) * k * more_planes(moduli) + bytes_again) / split_bytes_per_second(plan) -
-         m * n * more_planes(moduli) / residues_per_second - chunks * kLaunchSeconds;
+         ((m + n + lines_again) * k * more_planes(plan) + bytes_again) / split_bytes_per_second(plan) -
+         m * n * more_planes(plan) / residues_per_second - chunks * kLaunchSeconds;
 }
 
 double strassen_gain_of_block_seconds(const plan::Plan& plan, int parts) {
-  const int moduli = ozaki2_of(plan).ladder.rungs[0].num_moduli;
   const problem::Shape& shape = plan.shape;
   const auto k = static_cast<double>(shape.k);
-  const double of_both = static_cast<double>(shape.m + shape.n) * k * more_planes(moduli);
+  const double of_both = static_cast<double>(shape.m + shape.n) * k * more_planes(plan);
   const double last = static_cast<double>(std::max(shape.m, shape.n)) * k;
-  const double whole = last * (size_bytes(shape.scalar) + moduli);
-  const double of_quadrants = (whole + last * more_planes(moduli)) / parts;
+  const double whole = last * (size_bytes(shape.scalar) + num_planes(plan));
+  const double of_quadrants = (whole + last * more_planes(plan)) / parts;
   return strassen_gain_seconds(plan) + (of_both + whole - of_quadrants) / split_bytes_per_second(plan);
 }
 

@@ -6,9 +6,11 @@
 //   P1 = A11 B11, P2 = A12 B21, P3 = S4 B22, P4 = A22 T4, P5 = S1 T1, P6 = S2 T2, P7 = S3 T3
 //   C11 = P1 + P2, C12 = P1 + P6 + P5 + P3, C21 = P1 + P6 + P7 - P4, C22 = P1 + P6 + P7 + P5
 //
-// Quadrants are of the integers a' and b' (residues.hpp), so scales of lines do not matter. With -B11, B21, -B12 and B22
-// in the places of A11, A12, A21 and A22 the seven sums of B are those of A in another order, but for the signs of B11
-// and T4: the split of both operands is one, and the CRT takes -P1 and -P4.
+// Quadrants are of the integers a' and b' (residues.hpp), so scales of lines do not matter. Of -A11, -A12, A21 and A22 all
+// sums are without differences, but that S3 and S4 have other signs, and of B11, -B21, -B12 and B22 in their places they are
+// those of B in another order: the split of both operands is one, and tensor cores add. Products have signs of their own, so
+// that the CRT makes -C of them:
+//   -C11 = P1' - P2',  -C12 = P1' - P6' + P5' + P3',  -C21 = P1' - P6' + P7' + P4',  -C22 = P1' - P6' + P7' + P5'.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +25,16 @@ namespace kizami::ozaki2 {
 inline constexpr int kStrassenProducts = 7;
 static_assert(kStrassenProducts <= product::kMaxPlanesOfModulus);
 
-/// Sum s of the four quadrants (0, 0), (0, 1), (1, 0), (1, 1) by halves of the lines and of k, with these signs.
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int strassen_sign(int s, int quadrant) {
-  constexpr int kSigns[kStrassenProducts][4] = {{1, 0, 0, 0}, {0, 1, 0, 0},  {1, 1, -1, -1}, {0, 0, 0, 1},
-                                                {0, 0, 1, 1}, {-1, 0, 1, 1}, {1, 0, -1, 0}};
-  return kSigns[s][quadrant];
+/// Whether the quadrant by halves of the lines and of k is the operand's or its negative.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_quadrant_negative(bool is_b, int half_of_lines, int half_of_k) {
+  return is_b ? half_of_lines != half_of_k : half_of_lines == 0;
+}
+/// Whether sum s has a quadrant: (0, 0), (0, 1), (1, 0) or (1, 1) by halves of the lines and of k.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool has_quadrant(int s, int quadrant) {
+  constexpr bool kQuadrants[kStrassenProducts][4] = {
+      {true, false, false, false}, {false, true, false, false}, {true, true, true, true},  {false, false, false, true},
+      {false, false, true, true},  {true, false, true, true},   {true, false, true, false}};
+  return kQuadrants[s][quadrant];
 }
 /// The product that takes sum s of B; of A it is product s.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int strassen_product_of_b(int s) {
@@ -58,10 +65,10 @@ struct QuadrantLines {
 /// The products of quadrants of a chunk with so many moduli: planes 7 l .. 7 l + 6 of modulus l.
 [[nodiscard]] product::ProductDesc strassen_product(const plan::Plan& plan, int num_moduli);
 
-/// FP64 pieces of a CRT of quadrants, at most: so many planes are 16 columns of a product of the tensor cores.
+/// FP64 pieces of a CRT of quadrants, at most: so many planes are the columns of one product of the tensor cores.
 inline constexpr int kMostStrassenPieces = 3;
 
-/// Whether a call may take it, at its lowest rung: FP64 in device memory, k in one chunk, an engine with planes of the same
+/// Whether a call may take it, at its lowest rung: FP64 or complex numbers in device memory, k in one chunk, an engine with planes of the same
 /// modulus, and integers whose sums the split and the CRT hold. Of lines that are not split in one pass, for they are too
 /// long, or C is cut into chunks, statistics come first, and quadrants are those of each chunk.
 [[nodiscard]] bool may_take_strassen(const plan::Plan& plan);

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "schemes/ozaki2/device_crt.hpp"
 
@@ -18,10 +20,19 @@ using Quadrants = std::array<std::int64_t, 4>;  ///< by halves of the lines, the
 [[nodiscard]] std::array<std::int64_t, kStrassenProducts> sums_of(const Quadrants& x) {
   std::array<std::int64_t, kStrassenProducts> sums{};
   for (int s = 0; s < kStrassenProducts; ++s) {
-    for (int q = 0; q < 4; ++q)
-      sums[static_cast<std::size_t>(s)] += strassen_sign(s, q) * x[static_cast<std::size_t>(q)];
+    for (int q = 0; q < 4; ++q) {
+      if (has_quadrant(s, q)) sums[static_cast<std::size_t>(s)] += x[static_cast<std::size_t>(q)];
+    }
   }
   return sums;
+}
+
+/// With the signs of what the split sums. A line of B is a column.
+[[nodiscard]] Quadrants with_signs(bool is_b, Quadrants x) {
+  for (int q = 0; q < 4; ++q) {
+    if (is_quadrant_negative(is_b, q / 2, q % 2)) x[static_cast<std::size_t>(q)] *= -1;
+  }
+  return x;
 }
 
 TEST(Strassen, SevenProductsAreTheEight) {
@@ -32,19 +43,18 @@ TEST(Strassen, SevenProductsAreTheEight) {
       Quadrants b{};
       a[i] = 3;
       b[j] = 5;
-      const auto of_a = sums_of(a);
-      // A line of B is a column: halves of k are negated where they are the first.
-      const auto of_b = sums_of({-b[0], b[1], -b[2], b[3]});
+      const auto of_a = sums_of(with_signs(false, a));
+      const auto of_b = sums_of(with_signs(true, b));
       std::array<std::int64_t, kStrassenProducts> p{};
       for (int s = 0; s < kStrassenProducts; ++s) {
         const auto product = static_cast<std::size_t>(strassen_product_of_b(s));
         p[product] = of_a[product] * of_b[static_cast<std::size_t>(s)];
       }
-      p[0] = -p[0];  // as the CRT takes it; P4 has the sign that it adds
-      EXPECT_EQ(p[0] + p[1], a[0] * b[0] + a[1] * b[1]);
-      EXPECT_EQ(p[0] + p[5] + p[4] + p[2], a[0] * b[2] + a[1] * b[3]);
-      EXPECT_EQ(p[0] + p[5] + p[6] + p[3], a[2] * b[0] + a[3] * b[1]);
-      EXPECT_EQ(p[0] + p[5] + p[6] + p[4], a[2] * b[2] + a[3] * b[3]);
+      // As the CRT takes them.
+      EXPECT_EQ(p[1] - p[0], a[0] * b[0] + a[1] * b[1]);
+      EXPECT_EQ(p[5] - p[0] - p[4] - p[2], a[0] * b[2] + a[1] * b[3]);
+      EXPECT_EQ(p[5] - p[0] - p[6] - p[3], a[2] * b[0] + a[3] * b[1]);
+      EXPECT_EQ(p[5] - p[0] - p[6] - p[4], a[2] * b[2] + a[3] * b[3]);
     }
   }
 }
@@ -63,7 +73,11 @@ TEST(Strassen, HalvesHoldTheWhole) {
 
 /// The CRT of quadrants sums four products of each plane: its sums of digits and of pieces are those of residues up to 512.
 TEST(Strassen, SumsOfFourResiduesAreExact) {
-  for (const DeviceCrtTable& table : make_device_crt_tables(num::Ring::kReal)) {
+  std::vector<DeviceCrtTable> tables = make_device_crt_tables(num::Ring::kReal);
+  const std::size_t num_real = tables.size();
+  for (const DeviceCrtTable& table : make_device_crt_tables(num::Ring::kComplex)) tables.push_back(table);
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    const DeviceCrtTable& table = tables[t];
     const DeviceCrtPieces& pieces = table.pieces;
     if (pieces.count == 0 || pieces.count > kMostStrassenPieces) continue;
     double most[kMostStrassenPieces] = {};
@@ -81,7 +95,7 @@ TEST(Strassen, SumsOfFourResiduesAreExact) {
       }
     }
     EXPECT_LT((most[1] + most[2]) * pieces.inverse, 0x1p-12) << table.num_planes;
-    EXPECT_LE(table.num_planes, 16);                                             // columns of a product
+    EXPECT_LE(table.num_planes, t < num_real ? 16 : 32);                         // columns of a product
     EXPECT_LT(512 * 128 * table.num_planes * (1 + 256), std::int64_t{1} << 31);  // two sums of digits in one word
   }
 }
