@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <variant>
 
 #include "base/int_math.hpp"
@@ -36,6 +37,25 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
     }
   }
   return most;
+}
+
+/// Terms of a row whose product comes first: half of the samples prove as much where they are enough (theorem 2), which they
+/// are of ordinary elements where so much is left of the spread that the lowest rung allows, divided by twice the stride;
+/// 0 where that is not so, or half a product takes no longer than a kernel that is not taken.
+[[nodiscard]] std::int64_t terms_at_first(const problem::Shape& shape, const num::Ladder& ladder) {
+  constexpr double kSpread =
+      2.9;  // exprand:phi=0.5 needs 2.0 to 2.3 at k = 2048 to 16384, in the worst of 2 million pairs
+  constexpr double kLeastTerms = 1e10;  // of products
+  const std::int64_t num_terms = plan::num_terms(shape);
+  const int parts = is_complex(shape.scalar) ? 2 : 1;
+  const float allowance = ladder.rungs[0].allowance;
+  const std::int64_t stride = num::sample_stride(allowance, num_terms);
+  const double pairs = parts * static_cast<double>(shape.m) * static_cast<double>(shape.n);
+  const std::int64_t terms = num::num_sampled_terms(shape.k, parts, stride);
+  const double spread = static_cast<double>(allowance) / (2.0 * std::sqrt(static_cast<double>(num_terms)));
+  if (spread < kSpread * 2 * static_cast<double>(stride) || pairs * static_cast<double>(terms) < kLeastTerms) return 0;
+  if (pairs >= 0x1p31) return 0;  // pairs that it leaves open are counted in a word
+  return round_up(ceil_div(terms, std::int64_t{2}), device::kDeviceInnerPad);
 }
 
 }  // namespace
@@ -75,6 +95,7 @@ SampledBuffers carve_sampled(base::Carver& carver, const CertificatePlan& plan, 
   buffers.is_compared = has_weights && may_compare_sampled(plan, buffers);
   if (buffers.is_compared) {
     buffers.cols_at_once = chunk.nc;
+    buffers.first_terms = terms_at_first(plan.shape, ladder);
     buffers.engine_bytes = sampled_bytes(plan, buffers);
     buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
     return buffers;
@@ -117,8 +138,11 @@ double device_certificate_seconds(const problem::Shape& shape, const num::Ladder
   // complex calls meet and no prediction has.
   const double parts = is_complex(shape.scalar) ? 2.0 : 1.0;
   const double pairs = static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  const double terms = static_cast<double>(shape.k) * parts /
-                       static_cast<double>(num::sample_stride(ladder.rungs[0].allowance, plan::num_terms(shape)));
+  const std::int64_t at_first = is_compared ? terms_at_first(shape, ladder) : 0;
+  const double terms =
+      at_first > 0 ? static_cast<double>(at_first)
+                   : static_cast<double>(shape.k) * parts /
+                         static_cast<double>(num::sample_stride(ladder.rungs[0].allowance, plan::num_terms(shape)));
   const double product = parts * (2.0 * pairs * terms / (kShortInt8OpsPerSecond * rates.int8) + kShortProductSeconds);
   return product +
          (is_compared ? 0.0 : 4.0 * parts * pairs / (kCompareBytesPerSecond * rates.memory) + kCompareSeconds);

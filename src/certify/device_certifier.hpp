@@ -145,8 +145,20 @@ struct DeviceCertifier {
       pointers.num_products = &state->num_sampled_products;
       pointers.a_weights = a_lines.weights;
       pointers.b_weights = b_lines.weights;
-      if (is_symmetric) return product::launch_triangle(*plan.engine, plan.facts, {compared, true}, pointers, queue);
-      return product::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
+      const auto compare = [&](const product::ProductDesc& wanted) {
+        if (is_symmetric) return product::launch_triangle(*plan.engine, plan.facts, {wanted, true}, pointers, queue);
+        return product::launch(*plan.engine, plan.facts, wanted, pointers, {s.engine, s.engine_bytes}, queue);
+      };
+      if (s.first_terms > 0) {
+        product::ProductDesc first = compared;
+        first.k = s.first_terms;
+        pointers.c = &state->first_sampled_failures;
+        KIZAMI_RETURN_IF_ERROR(compare(first));
+        pointers.c = &state->sampled_failures;
+        // All samples where some pairs are left open: as many products as that, which is more than there are.
+        pointers.num_products = reinterpret_cast<const std::int32_t*>(&state->first_sampled_failures);
+      }
+      return compare(compared);
     }
     product::ProductDesc desc = device_sampled_product(plan, s, base::round_up(num_i, device::kReadRows), num_j);
     SampledProducts products;
