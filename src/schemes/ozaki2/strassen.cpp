@@ -39,7 +39,7 @@ namespace {
 // docs/perf/strassen.md, of an H200: 7/4 of the planes, and a little more work for each.
 [[nodiscard]] double more_planes(const plan::Plan& plan) { return (kStrassenProducts / 4.0 - 1.0) * num_planes(plan); }
 [[nodiscard]] double split_bytes_per_second(const plan::Plan& plan) {
-  return (plan.shape.scalar == Scalar::kC128 ? 2.0e12 : 2.5e12) * plan.schedule.facts.rates.memory;
+  return (plan.shape.scalar == Scalar::kC128 ? 1.8e12 : 2.5e12) * plan.schedule.facts.rates.memory;
 }
 
 }  // namespace
