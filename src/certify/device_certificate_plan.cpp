@@ -39,9 +39,9 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
   return most;
 }
 
-/// Terms of a row whose product comes first: half of the samples prove as much where they are enough (theorem 2), which they
-/// are of ordinary elements where so much is left of the spread that the lowest rung allows, divided by twice the stride;
-/// 0 where that is not so, or half a product takes no longer than a kernel that is not taken.
+/// Terms of a row whose product comes first: some samples prove as much as all where they are enough (theorem 2), which they
+/// are of ordinary elements where kSpread is left of the spread that the lowest rung allows, times their share of all terms.
+/// 0 where what they save is no more than a kernel that is not taken.
 [[nodiscard]] std::int64_t terms_at_first(const problem::Shape& shape, const num::Ladder& ladder) {
   constexpr double kSpread =
       2.9;  // exprand:phi=0.5 needs 2.0 to 2.3 at k = 2048 to 16384, in the worst of 2 million pairs
@@ -53,9 +53,11 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
   const double pairs = parts * static_cast<double>(shape.m) * static_cast<double>(shape.n);
   const std::int64_t terms = num::num_sampled_terms(shape.k, parts, stride);
   const double spread = static_cast<double>(allowance) / (2.0 * std::sqrt(static_cast<double>(num_terms)));
-  if (spread < kSpread * 2 * static_cast<double>(stride) || pairs * static_cast<double>(terms) < kLeastTerms) return 0;
+  const double share = kSpread * static_cast<double>(stride) / spread;
+  if (pairs * static_cast<double>(terms) < kLeastTerms) return 0;
   if (pairs >= 0x1p31) return 0;  // pairs that it leaves open are counted in a word
-  return round_up(ceil_div(terms, std::int64_t{2}), device::kDeviceInnerPad);
+  const auto at_first = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(terms)));
+  return at_first < terms ? round_up(at_first, device::kDeviceInnerPad) : 0;
 }
 
 }  // namespace
