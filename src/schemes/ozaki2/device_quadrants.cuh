@@ -14,7 +14,7 @@
 
 namespace kizami::ozaki2::kernels {
 
-/// Of an integer, in the place of the number: strassen_integer_bits().
+/// Of an integer, which takes the place of the number: may_take_strassen() sees that it fits.
 template <class T>
 inline constexpr int kQuadrantWords = sizeof(RealOf<T>) == 8 ? 2 : 1;
 /// As many as registers allow.
