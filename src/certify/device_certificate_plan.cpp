@@ -57,7 +57,8 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
   if (pairs * static_cast<double>(terms) < kLeastTerms) return 0;
   if (pairs >= 0x1p31) return 0;  // pairs that it leaves open are counted in a word
   const auto at_first = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(terms)));
-  return at_first < terms ? round_up(at_first, device::kDeviceInnerPad) : 0;
+  const std::int64_t padded = round_up(at_first, device::kDeviceInnerPad);
+  return padded < terms ? padded : 0;
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ struct DeviceCertifier {
         pointers.c = &state->first_sampled_failures;
         KIZAMI_RETURN_IF_ERROR(compare(first));
         pointers.c = &state->sampled_failures;
-        // All samples where some pairs are left open: as many products as that, which is more than there are.
+        // All samples, of both products of complex numbers, where some pairs are left open.
         pointers.num_products = reinterpret_cast<const std::int32_t*>(&state->first_sampled_failures);
       }
       return compare(compared);

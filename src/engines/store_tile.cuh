@@ -61,6 +61,15 @@ __device__ __forceinline__ void store_bytes(std::int8_t* to, SixteenBytes bytes,
   }
 }
 
+/// Planes that a kernel makes (product::Pointers::num_products).
+template <product::Epilogue kEpilogue>
+[[nodiscard]] __device__ __forceinline__ int num_planes_of(const ResultParams& params) {
+  if (params.num_products_at == nullptr) return params.num_products;
+  const int wanted = *params.num_products_at;
+  if constexpr (kEpilogue == product::Epilogue::kCompare) return wanted > 0 ? params.num_products : 0;
+  return max(0, min(params.num_products, wanted));
+}
+
 /// The constants of a plane's modulus.
 [[nodiscard]] __device__ __forceinline__ const ModulusConstants& modulus_of_plane(const ResultParams& params,
                                                                                   int plane) {

@@ -141,7 +141,8 @@ struct Pointers {
   const std::int8_t* a = nullptr;  ///< of floating-point formats the first byte
   const std::int8_t* b = nullptr;
   void* c = nullptr;  ///< int32_t* for kStoreAcc, uint64_t* for kCompare, else int8_t*
-  /// Device engines that read the count there: planes [0, *num_products) are made. Null: all desc.num_products.
+  /// Device engines that read the count there: planes [0, *num_products) are made; of kCompare all, or none where it is 0.
+  /// Null: all desc.num_products.
   const std::int32_t* num_products = nullptr;
   /// kCompare: [m] and [n], aligned to 16 bytes, readable up to the next even count.
   const num::RungWeight* a_weights = nullptr;

@@ -170,6 +170,9 @@ TEST_F(DeviceCertificate, ProductsCountWhatTheHostCounts) {
     product::Pointers pointers{device_a.data(), device_b.data()};
     pointers.a_weights = device_a_weights.data();
     pointers.b_weights = device_b_weights.data();
+    // Whatever is not 0 asks for all planes: one pair that a product left open does.
+    const DeviceArray<std::int32_t> one(std::vector<std::int32_t>{1});
+    const DeviceArray<std::int32_t> none(std::vector<std::int32_t>{0});
     // Half of the pairs are refused, few, those by little, none by far.
     const std::size_t num_pairs = quotients.size();
     const auto quantile = [&](std::size_t above) {
@@ -191,6 +194,13 @@ TEST_F(DeviceCertificate, ProductsCountWhatTheHostCounts) {
         ASSERT_TRUE(status.ok()) << status.reason();
         EXPECT_EQ(count.download()[0], 7 + expected)
             << form << ", " << s.m << " x " << s.n << " x " << s.k << ", allowance " << allowance;
+        pointers.num_products = one.data();
+        ASSERT_TRUE(run().ok());
+        EXPECT_EQ(count.download()[0], 7 + 2 * expected) << form;
+        pointers.num_products = none.data();
+        ASSERT_TRUE(run().ok());
+        EXPECT_EQ(count.download()[0], 7 + 2 * expected) << form;
+        pointers.num_products = nullptr;
       };
       for (const engines::HopperFormTraits& form : engines::hopper_forms()) {
         if (!engines::form_accepts(form, desc)) continue;

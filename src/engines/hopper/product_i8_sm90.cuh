@@ -64,8 +64,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
   const auto [ring_at, full_at, empty_at, rank] =
       begin_cta<F>(shared_memory, F::kRingBytes, params.a_map, params.b_map);
   base::follow_previous_kernel();
-  int num_planes = params.num_products;
-  if (params.num_products_at != nullptr) num_planes = max(0, min(num_planes, *params.num_products_at));
+  const int num_planes = num_planes_of<kEpilogue>(params);
   const std::uint32_t num_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(num_planes);
   const Turns<kHasWindows> turns{blockIdx.x / F::kCluster, gridDim.x / F::kCluster};
   const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler

@@ -223,8 +223,7 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocksPerSm)
   if (!base::code_has_room_for(F::kTraits.shared_bytes())) return __trap();
   extern __shared__ __align__(128) std::uint8_t shared_memory[];
   base::follow_previous_kernel();
-  int num_planes = params.num_products;
-  if (params.num_products_at != nullptr) num_planes = max(0, min(num_planes, *params.num_products_at));
+  const int num_planes = num_planes_of<kEpilogue>(params);
   const std::uint32_t num_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(num_planes);
   const Turns<kHasWindows> turns{blockIdx.x, gridDim.x};
   const std::uint32_t ring_at = shared_address(shared_memory);

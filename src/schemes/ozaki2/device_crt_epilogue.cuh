@@ -207,13 +207,6 @@ struct NumberEpilogue {
     judge_scales();
   }
 
-  /// @param scales  of four neighbouring rows
-  __device__ NumberEpilogue(const Epilogue<T>& of_call, std::int64_t first_row, const std::int32_t (&scales)[4])
-      : i(first_row), epilogue(of_call), row_scale{scales[0], scales[1], scales[2], scales[3]} {
-    static_assert(kSide == 4);
-    judge_scales();
-  }
-
   /// For other rows. Their scales are on their way then: judge_scales() waits for them.
   __device__ __forceinline__ void take_rows(const DeviceReconstruction<T>& task, std::int64_t first_row) {
     i = first_row;

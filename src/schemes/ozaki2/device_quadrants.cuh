@@ -157,7 +157,7 @@ __device__ __forceinline__ void make_signed(Fragment<T, kWords>& fragment) {
 inline constexpr int kRoundLength = 64;
 
 /// Rounds of a line's piece become fragments of signed digits, in their place, `step` apart, kAtOnce at a time.
-/// @param make(h, elements)  of elements of the round that begins at h  @range end - begin a multiple of kAtOnce * step
+/// @param make(h, elements)  of elements of the round that begins at h  @range end a multiple of kAtOnce * step, begin < step
 template <class T, int kAtOnce, class Make>
 __device__ __forceinline__ void convert_rounds(unsigned char* piece, int begin, int end, int step, const Make& make) {
   using F = Fragment<T, kQuadrantWords<T>>;
@@ -253,7 +253,9 @@ __device__ __forceinline__ void write_sums(const unsigned char* panel, const Qua
 #pragma unroll
         for (int c = 0; c < 2; ++c) lane_planes.store_round(c, to[c] + product, bytes);
       };
-      // Sums by number: of the quadrants that has_quadrant() says.
+      // Sums by number, of the quadrants that has_quadrant() says.
+      static_assert(has_quadrant(4, 3) && has_quadrant(4, 2) && !has_quadrant(4, 0) && has_quadrant(5, 0) &&
+                    has_quadrant(2, 1) && has_quadrant(6, 0) && has_quadrant(6, 2));
       lane_planes.start(quadrant(3), sums);
       write(3);
       lane_planes.add(quadrant(2), sums);

@@ -38,7 +38,10 @@ struct QuadrantsShape {
   static constexpr int kPartsAtOnce = kPieces == 2 ? kParts : 1;  ///< whose pieces are one product's
   static constexpr int kTurns = kParts / kPartsAtOnce;            ///< products of the same residues
   static constexpr int kSlots = kPartsAtOnce * kPieces;           ///< pieces of a product
+  /// Of complex numbers with two pieces those of one group are told by their number.
   static constexpr int kMostPlanes = std::min(most_piece_planes(kIsComplex<T>, kPieces), 16 * kGroups);
+  static_assert(kMostPlanes == most_piece_planes(kIsComplex<T>, kPieces) ||
+                (kIsComplex<T> && kPieces == 2 && kGroups == 1));
   static constexpr int kPanelBytes = kStrassenProducts * kMostPlanes * kRows;
   static constexpr int kBlocksPerSm = kTurns == 1 ? 3 : 2;  ///< as many as registers allow
   static constexpr int kStages = kGroups == 2 ? 3 : 4;

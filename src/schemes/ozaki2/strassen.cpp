@@ -14,7 +14,8 @@
 namespace kizami::ozaki2 {
 namespace {
 
-/// Of the integers of a rung, at most: sums of four have two bits more, and take the place of the number.
+/// Of the integers of a rung, at most, so that their digits with signs take one word or two, in the place of the number; one
+/// bit more would do.
 [[nodiscard]] int most_integer_bits(Scalar scalar) { return scalar == Scalar::kC64 ? 30 : 61; }
 
 [[nodiscard]] int num_planes(const plan::Plan& plan) {
