@@ -43,8 +43,8 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
 /// are of ordinary elements where kSpread is left of the spread that the lowest rung allows, times their share of all terms.
 /// 0 where what they save is no more than a kernel that is not taken.
 [[nodiscard]] std::int64_t terms_at_first(const problem::Shape& shape, const num::Ladder& ladder) {
-  constexpr double kSpread =
-      2.9;  // exprand:phi=0.5 needs 2.0 to 2.3 at k = 2048 to 16384, in the worst of 2 million pairs
+  // exprand:phi=0.5 needs 1.9 to 2.4 at k = 2048 to 8192, in the worst of 2 million pairs (docs/accuracy/sampled_spread.py).
+  constexpr double kSpread = 2.9;
   constexpr double kLeastTerms = 1e10;  // of products
   const std::int64_t num_terms = plan::num_terms(shape);
   const int parts = is_complex(shape.scalar) ? 2 : 1;

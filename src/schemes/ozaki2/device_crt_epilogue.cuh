@@ -187,10 +187,11 @@ __device__ __forceinline__ void write_element(const DeviceReconstruction<T>& tas
     if constexpr (sizeof(RealOf<T>) == 8) is_plain = device::is_moderate(p) && device::is_moderate(old);
     if (is_plain) return store(num::finish_moderate(p, epilogue.alpha, epilogue.beta, old));
   }
+  constexpr int kParts = kIsComplex<T> ? 2 : 1;
   num::Scaled p[2] = {num::make_scaled(re, 0), num::make_scaled(im, 0)};
   for (num::Scaled& part : p) part.exponent -= row_scale + col_scale;
   const T old = epilogue.beta == T{0} ? T{0} : *out;
-  store(device::finish_any < T, kIsComplex<T> ? 2 : 1 > (p[0], p[1], epilogue.alpha, epilogue.beta, old));
+  store(device::finish_any<T, kParts>(p[0], p[1], epilogue.alpha, epilogue.beta, old));
 }
 
 /// Of the rows of a thread, for integers that are FP64 numbers: four neighbours, or device::row_of_lane() from row i on.

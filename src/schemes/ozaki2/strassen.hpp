@@ -8,8 +8,8 @@
 //
 // Quadrants are of the integers a' and b' (residues.hpp), so scales of lines do not matter. Of -A11, -A12, A21 and A22 all
 // sums are without differences, but that S3 and S4 have other signs, and of B11, -B21, -B12 and B22 in their places they are
-// those of B in another order, but that T1 has: the split of both operands is one, and tensor cores add. Products have signs of their own, so
-// that the CRT makes -C of them:
+// those of B in another order, but that T1 has: the split of both operands is one, and tensor cores add. Products have signs
+// of their own, so that the CRT makes -C of them:
 //   -C11 = P1' - P2',  -C12 = P1' - P6' + P5' + P3',  -C21 = P1' - P6' + P7' + P4',  -C22 = P1' - P6' + P7' + P5'.
 #pragma once
 
@@ -68,9 +68,9 @@ struct QuadrantLines {
 /// FP64 pieces of a CRT of quadrants, at most: so many planes are the columns of one product of the tensor cores.
 inline constexpr int kMostStrassenPieces = 3;
 
-/// Whether a call may take it, at its lowest rung: FP64 or complex numbers in device memory, k in one chunk, an engine with planes of the same
-/// modulus, and integers that the split and the CRT hold. Of lines that are not split in one pass, for they are too
-/// long, or C is cut into chunks, statistics come first, and quadrants are those of each chunk.
+/// Whether a call may take it, at its lowest rung: FP64 or complex numbers in device memory, k in one chunk, an engine with
+/// planes of the same modulus, and integers that the split and the CRT hold. Of lines that are not split in one pass, for they
+/// are too long, or C is cut into chunks, statistics come first, and quadrants are those of each chunk.
 [[nodiscard]] bool may_take_strassen(const plan::Plan& plan);
 
 /// Whether a plan takes it with all of C in one chunk: operands may then be split one after the other, before anybody knows
