@@ -89,6 +89,7 @@ install(FILES ${CMAKE_BINARY_DIR}/install/README.md CHANGELOG.md CONTRIBUTING.md
 install(DIRECTORY docs examples DESTINATION ${development_doc_dir} COMPONENT development
         FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.bib" PATTERN "*.v" PATTERN "*.cpp" PATTERN "*.hpp" PATTERN "*.cu" PATTERN "*.cuh" PATTERN "*.c" PATTERN "*.f90" PATTERN "*.py" PATTERN "*.ipynb"
         PATTERN "CMakeLists.txt" PATTERN "*.rules" PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY dropin/factorizations DESTINATION ${development_doc_dir}/dropin COMPONENT development)  # which two examples include
 install(DIRECTORY tile/docs DESTINATION ${development_doc_dir}/tile COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 if(KIZAMI_DEBIAN)
   install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A Cholesky factorization whose updates are products of Kizami, beside cuSOLVER's: 2^15 columns by halves, so that inner
-// sizes are large (factorizations/recursion.hpp). Checks itself by |A x - L L^T x| / (n eps |A||x|) for random x.
-//   nvcc -O3 -std=c++20 -arch=sm_90a 13_cholesky.cu -lkizami -lcublas -lcusolver
+// sizes are large (dropin/factorizations/recursion.hpp). Checks itself by |A x - L L^T x| / (n eps |A||x|) for random x.
+//   nvcc -O3 -std=c++20 -arch=sm_90a -I.. 13_cholesky.cu -lkizami -lcublas -lcusolver
 //   ./13_cholesky --n 32768 --json factorizations.jsonl
 #include "factorizations/program.cuh"
 

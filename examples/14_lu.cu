@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // An LU factorization with partial pivoting whose updates are products of Kizami, beside cuSOLVER's. Columns come in
 // blocks of 4096; a block's panels are factored on a stream of their own while the update before it goes on, for which
-// L is split once (factorizations/recursion.hpp). Checks itself as HPL does: |A x - b| / (n eps (|A||x| + |b|)).
-//   nvcc -O3 -std=c++20 -arch=sm_90a 14_lu.cu -lkizami -lcublas -lcusolver
+// L is split once (dropin/factorizations/recursion.hpp). Checks itself as HPL does: |A x - b| / (n eps (|A||x| + |b|)).
+//   nvcc -O3 -std=c++20 -arch=sm_90a -I.. 14_lu.cu -lkizami -lcublas -lcusolver
 //   ./14_lu --n 32768 --json factorizations.jsonl
 #include "factorizations/program.cuh"
 

@@ -11,11 +11,12 @@
 namespace kizami::dropin::cublas {
 namespace {
 
-constexpr std::array<const char*, 2> kNames[]{{"libcublas.so.13", "libcublas.so.12"},
-                                              {"libcublasLt.so.13", "libcublasLt.so.12"}};
+constexpr std::array<const char*, 2> kNames[kNumLibraries]{{"libcublas.so.13", "libcublas.so.12"},
+                                                           {"libcublasLt.so.13", "libcublasLt.so.12"},
+                                                           {"libcusolver.so.12", "libcusolver.so.11"}};
 
 /// What a proxy names.
-std::atomic<void*> named[2]{};
+std::atomic<void*> named[kNumLibraries]{};
 
 }  // namespace
 

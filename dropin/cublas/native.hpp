@@ -8,7 +8,8 @@
 
 namespace kizami::dropin::cublas {
 
-enum class Library : std::uint8_t { kCublas, kCublasLt };
+enum class Library : std::uint8_t { kCublas, kCublasLt, kCusolver };
+inline constexpr int kNumLibraries = static_cast<int>(Library::kCusolver) + 1;
 
 /// The function of that name: of the library that a proxy names (proxy/proxy.cpp); else of the next one in the
 /// program's order of loading; else of KIZAMI_NATIVE; else of a libcublas.so that is loaded out of that order (by a

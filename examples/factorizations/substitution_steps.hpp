@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "host_device.hpp"
+#include "dropin/factorizations/host_device.hpp"
 
 namespace factorizations {
 

@@ -16,13 +16,16 @@
 #include <utility>
 #include <vector>
 
-#include "examples/factorizations/moves.hpp"
-#include "examples/factorizations/panel_steps.hpp"
-#include "examples/factorizations/recursion.hpp"
+#include "dropin/factorizations/moves.hpp"
+#include "dropin/factorizations/panel_steps.hpp"
+#include "dropin/factorizations/recursion.hpp"
 #include "examples/factorizations/substitution_steps.hpp"
 
 namespace factorizations {
 namespace {
+
+using namespace kizami::dropin::factorizations;  // NOLINT(google-build-using-namespace)
+
 
 struct Dense {
   std::int64_t n;

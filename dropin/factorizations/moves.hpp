@@ -8,9 +8,12 @@
 
 #include <cstdint>
 
-#include "host_device.hpp"
+#include "dropin/factorizations/host_device.hpp"
 
-namespace factorizations {
+namespace kizami::dropin::factorizations {
+
+inline constexpr int kPanelWidth = 64;   ///< columns of a panel on a device
+inline constexpr int kMovedPanels = 64;  ///< whose moves are composed
 
 /// Of a panel whose rows are numbered from its first one on. Of lists of i all below the number of rows are set.
 template <int W>
@@ -51,6 +54,24 @@ FACTORIZATIONS_BOTH void moves_of(const int* pivots, std::int32_t rows, std::int
     if (comes < count) moves.to[comes] = -1;
     moves.from[c] = comes;
     moves.to[leaves] = place;
+  }
+}
+
+/// Pivots as LAPACK has them of the moves of such a panel: moves_of() undone.
+/// @param put put(c, place): row c was exchanged with row `place`, for c = 0, 1, ...
+template <int W, class Put>
+FACTORIZATIONS_BOTH void pivots_of(const Moves<W>& moves, std::int32_t rows, std::int32_t cols, const Put& put) {
+  std::int32_t row_at[W];    // of places that are not taken yet: only rows of the first W come there
+  std::int32_t place_of[W];  // of rows of the first W
+  for (std::int32_t i = 0; i < W; ++i) row_at[i] = place_of[i] = i;
+  const std::int32_t count = rows < cols ? rows : cols;
+  for (std::int32_t c = 0; c < count; ++c) {
+    const std::int32_t comes = moves.from[c];
+    const std::int32_t place = comes < W ? place_of[comes] : comes;  // a row behind moves once, when it is chosen
+    const std::int32_t leaves = row_at[c];
+    if (place < W) row_at[place] = leaves;
+    place_of[leaves] = place;
+    put(c, place);
   }
 }
 
@@ -142,4 +163,4 @@ FACTORIZATIONS_BOTH void compose(const ComposeCall<W>& call, const Each& each, c
   each([&](auto& thread) { thread.list_those_that_go(exchange); });
 }
 
-}  // namespace factorizations
+}  // namespace kizami::dropin::factorizations

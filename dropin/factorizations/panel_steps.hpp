@@ -20,10 +20,10 @@
 
 #include <cstdint>
 
-#include "host_device.hpp"
-#include "moves.hpp"
+#include "dropin/factorizations/host_device.hpp"
+#include "dropin/factorizations/moves.hpp"
 
-namespace factorizations {
+namespace kizami::dropin::factorizations {
 
 inline constexpr int kPanelThreads = 256;  ///< rows of a block
 inline constexpr int kPanelWarps = kPanelThreads / 32;
@@ -300,4 +300,4 @@ FACTORIZATIONS_BOTH void factor_panel(const PanelCall<W>& call, Block& block) {
   block.each([](auto& thread) { thread.store(); });
 }
 
-}  // namespace factorizations
+}  // namespace kizami::dropin::factorizations

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace factorizations {
+namespace kizami::dropin::factorizations {
 
 /// Column-major.
 struct Matrix {
@@ -190,4 +190,4 @@ void lu(Backend& backend, const Matrix& a, const LuBlocks& blocks, bool looks_ah
   Lu<Backend>(backend, a, blocks, looks_ahead).run();
 }
 
-}  // namespace factorizations
+}  // namespace kizami::dropin::factorizations
