@@ -26,9 +26,10 @@ inline constexpr int kSolveStride =
 /// In shared memory. x: [rows of the triangle, rounded up to kSolveTile][kSolveStride] behind it.
 template <class T>
 struct SolveShared {
-  T tile[kSolveTile][kSolveStride];  ///< of L, transposed: [column][row]
-  T reciprocal[kSolveTile];          ///< of the diagonal, where is_plain says that it will do
-  std::uint32_t is_plain[kSolveTile];
+  T tile[2][kSolveTile][kSolveStride];  ///< of L, transposed: [column][row]; they take turns, so that one barrier is enough
+  T diagonal[kMostSolved];              ///< 1 beyond the edge
+  T reciprocal[kMostSolved];
+  std::uint32_t is_plain[kMostSolved / kSolveTile];  ///< of a tile: reciprocals of its diagonal will do
 };
 template <class T>
 [[nodiscard]] constexpr std::int64_t solve_shared_bytes(std::int64_t order) {
@@ -49,10 +50,48 @@ class SolveSteps {
 
   /// alpha C to shared memory, and zeros beyond its edges.
   KIZAMI_HOST_DEVICE void load() {
-    for_each_of_x([&](T& x, std::int64_t row, std::int64_t column) {
-      x = row < f_.order && column < f_.width ? multiplied(f_.alpha, f_.c[row * f_.c_down + column * f_.c_across])
-                                              : T{};
-    });
+    constexpr int kAtOnce = 4;  // tiles on their way
+    const bool is_down = f_.c_down == 1 || f_.c_down == -1;
+    for (int tile = 0; tile < num_tiles(); tile += kAtOnce) {
+      T loaded[kAtOnce][kOwn];
+      KIZAMI_UNROLL
+      for (int t = 0; t < kAtOnce; ++t) {
+        KIZAMI_UNROLL
+        for (int i = 0; i < kOwn; ++i) {
+          const Place at = place(i, is_down);
+          const std::int64_t row = std::int64_t{tile + t} * kSolveTile + at.along;
+          const std::int64_t column = first_column_ + at.across;
+          loaded[t][i] = row < f_.order && column < f_.width ? f_.c[row * f_.c_down + column * f_.c_across] : T{};
+        }
+      }
+      KIZAMI_UNROLL
+      for (int t = 0; t < kAtOnce; ++t) {
+        if (tile + t == num_tiles()) break;
+        KIZAMI_UNROLL
+        for (int i = 0; i < kOwn; ++i) {
+          const Place at = place(i, is_down);
+          x_at((tile + t) * kSolveTile + at.along, at.across) = multiplied(f_.alpha, loaded[t][i]);
+        }
+      }
+    }
+  }
+  /// The diagonal and its reciprocals; then, of all rows, which tiles can do with these.
+  KIZAMI_HOST_DEVICE void load_diagonal() {
+    for (int i = thread_; i < num_tiles() * kSolveTile; i += kSolveThreads) {
+      const bool is_one = f_.has_unit_diagonal || i >= f_.order;
+      const T diagonal = is_one ? T{1} : f_.l[i * (f_.l_down + f_.l_across)];
+      shared_.diagonal[i] = diagonal;
+      shared_.reciprocal[i] = T{1} / diagonal;
+    }
+  }
+  KIZAMI_HOST_DEVICE void judge_diagonal() {
+    if (thread_ >= num_tiles()) return;
+    bool is_plain = true;
+    for (int i = thread_ * kSolveTile; i < (thread_ + 1) * kSolveTile; ++i) {
+      const T size = shared_.diagonal[i] < T{} ? -shared_.diagonal[i] : shared_.diagonal[i];
+      is_plain = is_plain && size > kLeast && size < T{1} / kLeast;
+    }
+    shared_.is_plain[thread_] = is_plain ? 1 : 0;
   }
 
   /// A tile of L on its way to this thread's registers.
@@ -66,11 +105,13 @@ class SolveSteps {
       fetched_[i] = is_inside ? f_.l[row * f_.l_down + column * f_.l_across] : T{};
     }
   }
+  /// In the other place than the tile before, which some may still read.
   KIZAMI_HOST_DEVICE void store_tile() {
+    turn_ ^= 1;
     KIZAMI_UNROLL
     for (int i = 0; i < kOwn; ++i) {
       const Place at = place(i, f_.l_down == 1 || f_.l_down == -1);
-      shared_.tile[at.across][at.along] = fetched_[i];
+      shared_.tile[turn_][at.across][at.along] = fetched_[i];
     }
   }
 
@@ -81,11 +122,12 @@ class SolveSteps {
   KIZAMI_HOST_DEVICE void subtract(int tile_column) {
     const int row = own_row();
     const int column = own_column();
+    const auto& tile = shared_.tile[turn_];
     const T* const solved = x_ + std::int64_t{tile_column} * kSolveTile * kSolveStride + column;
     KIZAMI_UNROLL
     for (int k = 0; k < kSolveTile; ++k) {
-      const T upper[2] = {shared_.tile[k][row], shared_.tile[k][row + 1]};
-      const T lower[2] = {shared_.tile[k][kHalf + row], shared_.tile[k][kHalf + row + 1]};
+      const T upper[2] = {tile[k][row], tile[k][row + 1]};
+      const T lower[2] = {tile[k][kHalf + row], tile[k][kHalf + row + 1]};
       const T right[2] = {solved[k * kSolveStride], solved[k * kSolveStride + 1]};
       KIZAMI_UNROLL
       for (int j = 0; j < 2; ++j) {
@@ -101,31 +143,33 @@ class SolveSteps {
     for_each_sum([&](T& sum, int row, int column) { x_at(tile_row * kSolveTile + row, column) = sum; });
   }
 
-  /// Reciprocals of the diagonal, by the last warp, when a tile of the diagonal is in shared memory.
-  KIZAMI_HOST_DEVICE void invert_diagonal(int tile_row) {
-    const int i = thread_ - (kSolveThreads - kSolveTile);
-    if (i < 0) return;
-    const bool is_beyond = std::int64_t{tile_row} * kSolveTile + i >= f_.order;
-    if (f_.has_unit_diagonal || is_beyond) shared_.tile[i][i] = T{1};
-    const T diagonal = shared_.tile[i][i];
-    const T size = diagonal < T{} ? -diagonal : diagonal;
-    shared_.is_plain[i] = size > kLeast && size < T{1} / kLeast ? 1 : 0;
-    shared_.reciprocal[i] = T{1} / diagonal;
-  }
   /// With the tile of the diagonal, by the first warp: a column in each lane.
   KIZAMI_HOST_DEVICE void solve_tile(int tile_row) {
     if (thread_ >= kSolveTile) return;
+    const int first_row = tile_row * kSolveTile;
+    const auto& tile = shared_.tile[turn_];
+    if (shared_.is_plain[tile_row] == 0) {  // seldom
+      for (int k = 0; k < kSolveTile; ++k) {
+        const T x = x_at(first_row + k, thread_) / shared_.diagonal[first_row + k];
+        x_at(first_row + k, thread_) = x;
+        for (int i = k + 1; i < kSolveTile; ++i) {
+          T& below = x_at(first_row + i, thread_);
+          below = fused(-tile[k][i], x, below);
+        }
+      }
+      return;
+    }
     T column[kSolveTile];
     KIZAMI_UNROLL
-    for (int i = 0; i < kSolveTile; ++i) column[i] = x_at(tile_row * kSolveTile + i, thread_);
+    for (int i = 0; i < kSolveTile; ++i) column[i] = x_at(first_row + i, thread_);
     KIZAMI_UNROLL
     for (int k = 0; k < kSolveTile; ++k) {
-      column[k] = divided(column[k], k);
+      column[k] = divided(column[k], shared_.diagonal[first_row + k], shared_.reciprocal[first_row + k]);
       KIZAMI_UNROLL
-      for (int i = k + 1; i < kSolveTile; ++i) column[i] = fused(-shared_.tile[k][i], column[k], column[i]);
+      for (int i = k + 1; i < kSolveTile; ++i) column[i] = fused(-tile[k][i], column[k], column[i]);
     }
     KIZAMI_UNROLL
-    for (int i = 0; i < kSolveTile; ++i) x_at(tile_row * kSolveTile + i, thread_) = column[i];
+    for (int i = 0; i < kSolveTile; ++i) x_at(first_row + i, thread_) = column[i];
   }
 
   KIZAMI_HOST_DEVICE void store() {
@@ -174,12 +218,10 @@ class SolveSteps {
     }
   }
 
-  /// b / L(k, k), correctly rounded where the reciprocal is: one step of Newton's from it.
-  [[nodiscard]] KIZAMI_HOST_DEVICE T divided(T b, int k) const {
-    const T diagonal = shared_.tile[k][k];
-    if (shared_.is_plain[k] == 0) return b / diagonal;
-    const T near = multiplied(b, shared_.reciprocal[k]);
-    const T nearer = fused(fused(-diagonal, near, b), shared_.reciprocal[k], near);
+  /// b / diagonal, correctly rounded where the reciprocal is: one step of Newton's from it.
+  [[nodiscard]] static KIZAMI_HOST_DEVICE T divided(T b, T diagonal, T reciprocal) {
+    const T near = multiplied(b, reciprocal);
+    const T nearer = fused(fused(-diagonal, near, b), reciprocal, near);
     return near - near == T{} && near != T{} ? nearer : near;  // Inf, NaN and the sign of zero stay what they are
   }
   [[nodiscard]] static KIZAMI_HOST_DEVICE T multiplied(T a, T b) { return a * b; }
@@ -196,6 +238,7 @@ class SolveSteps {
   T* x_;
   int thread_;
   std::int64_t first_column_;
+  int turn_ = 0;  ///< the tile that was stored last
   T fetched_[kOwn];
   T sums_[4][2];
 };
@@ -204,24 +247,26 @@ class SolveSteps {
 template <class T, class Next>
 KIZAMI_HOST_DEVICE void solve_in_steps(int num_tiles, const Next& next) {
   next([](auto& thread) {
-    thread.load();
     thread.fetch(0, 0);
+    thread.load_diagonal();
+    thread.load();
   });
+  next([](auto& thread) { thread.judge_diagonal(); });
   for (int row = 0; row < num_tiles; ++row) {
-    if (row > 0) next([&](auto& thread) { thread.begin_sums(row); });
-    for (int column = 0; column < row; ++column) {
+    for (int column = 0; column <= row; ++column) {
       next([&](auto& thread) {
+        if (column == 0) thread.begin_sums(row);
+        if (column > 0) thread.subtract(column - 1);
+        if (column == row) thread.end_sums(row);
         thread.store_tile();
-        thread.fetch(row, column + 1);  // the last one is of the diagonal
+        // The last tile of a row is that of the diagonal.
+        if (column < row) {
+          thread.fetch(row, column + 1);
+        } else if (row + 1 < num_tiles) {
+          thread.fetch(row + 1, 0);
+        }
       });
-      next([&](auto& thread) { thread.subtract(column); });
     }
-    next([&](auto& thread) {
-      if (row > 0) thread.end_sums(row);
-      thread.store_tile();
-      if (row + 1 < num_tiles) thread.fetch(row + 1, 0);
-    });
-    next([&](auto& thread) { thread.invert_diagonal(row); });
     next([&](auto& thread) { thread.solve_tile(row); });
   }
   next([](auto& thread) { thread.store(); });

@@ -430,7 +430,11 @@ Status solve_block(const Forward<T>& system, cudaStream_t) {
   constexpr T kUnset = std::numeric_limits<T>::quiet_NaN();
   for (std::int64_t block = 0; block * kSolveTile < system.width; ++block) {
     SolveShared<T> shared;
-    for (auto& row : shared.tile) std::ranges::fill(row, kUnset);
+    for (auto& tile : shared.tile) {
+      for (auto& row : tile) std::ranges::fill(row, kUnset);
+    }
+    std::ranges::fill(shared.diagonal, kUnset);
+    std::ranges::fill(shared.reciprocal, kUnset);
     std::vector<T> x(static_cast<std::size_t>((system.order + kSolveTile) * kSolveStride), kUnset);
     std::vector<SolveSteps<T>> threads;
     for (int i = 0; i < kSolveThreads; ++i) threads.emplace_back(system, shared, x.data(), i, block);
