@@ -253,9 +253,9 @@ double native_roundings(const Call& call, std::int64_t terms) {
   return (is_complex(call.scalar) ? 2.0 : 1.0) * (is_rank_2k(call.routine) ? 2.0 : 1.0) * static_cast<double>(terms);
 }
 
-/// The terms of a sum within a diagonal block of that order; with two more for one that is solved (solve_block.hpp).
+/// The terms of a sum within a diagonal block of that order; with more roundings for one that is solved.
 std::int64_t terms_of_block(const Call& call, std::int64_t block) {
-  return has_triangle(call.routine) ? call.k : block + (is_solved(call) ? 2 : 0);
+  return has_triangle(call.routine) ? call.k : block + (is_solved(call) ? kSolvedRoundings : 0);
 }
 
 double native_bound(const Call& call, std::int64_t block) {

@@ -14,12 +14,18 @@ template <class T>
 __global__ void __launch_bounds__(kSolveThreads, 2) solve_block_smxx(const __grid_constant__ Forward<T> system) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto& shared = *reinterpret_cast<SolveShared<T>*>(memory);
-  T* const x = reinterpret_cast<T*>(memory + sizeof(SolveShared<T>));
-  SolveSteps<T> thread(system, shared, x, static_cast<int>(threadIdx.x), blockIdx.x);
-  solve_in_steps<T>(thread.num_tiles(), [&](const auto& step) {
-    step(thread);
-    __syncthreads();
-  });
+  SolveSteps<T> thread(system, shared, reinterpret_cast<T*>(memory + sizeof(SolveShared<T>)),
+                       static_cast<int>(threadIdx.x), blockIdx.x);
+  solve_in_steps<T>(
+      thread.num_panels(),
+      [&](const auto& step) {
+        step(thread);
+        __syncthreads();
+      },
+      [&](const auto& step) {
+        step(thread);
+        __syncwarp();
+      });
 }
 
 Status status_of(cudaError_t error) {
@@ -38,7 +44,7 @@ Status solve_block(const Forward<T>& system, cudaStream_t stream) {
   const cudaError_t granted = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                    static_cast<int>(solve_shared_bytes<T>(kMostSolved)));
   if (granted != cudaSuccess) return status_of(granted);
-  const auto blocks = static_cast<unsigned>((system.width + kSolveTile - 1) / kSolveTile);
+  const auto blocks = static_cast<unsigned>((system.width + kSolveColumns - 1) / kSolveColumns);
   Forward<T> parameter = system;
   void* parameters[] = {&parameter};
   return status_of(cudaLaunchKernel(kernel, dim3(blocks), dim3(kSolveThreads), parameters, bytes, stream));

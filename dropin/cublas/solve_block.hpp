@@ -12,8 +12,11 @@
 
 namespace kizami::dropin::cublas {
 
-/// The largest order of such a triangle. In shared memory are so many elements of 32 lines.
+/// The largest order of such a triangle. In shared memory are so many elements of 32 lines, and of 24 of L.
 inline constexpr std::int64_t kMostSolved = 256;
+
+/// What a solution has beside a rounding for each row, in roundings: alpha, the division, and two sums that become one.
+inline constexpr std::int64_t kSolvedRoundings = 3;
 
 /// L X = alpha C, X in the place of C: element (i, j) of L is at l + i * l_down + j * l_across, of C likewise.
 template <class T>
@@ -60,7 +63,7 @@ template <class T>
 
 /// Enqueues the solution.
 /// @range  1 <= order <= kMostSolved, width >= 1; T float or double
-/// @bound  that of substitution: |L X - alpha C| <= (order + 2) u (|L||X| + |alpha C|), whatever the condition of L
+/// @bound  that of substitution: |L X - alpha C| <= (order + 3) u (|L||X| + |alpha C|), whatever the condition of L
 /// @status CUDA's words
 /// @queue  asynchronous and capturable
 template <class T>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What a block of threads does between its barriers when it solves L X = alpha C for 32 columns of C (solve_block.hpp):
-// X lies in shared memory; for 32 rows after another what stands left of the diagonal is subtracted, tile of L by tile,
-// then one warp solves with the tile of the diagonal, a column in each lane. A host that does each step for all
-// threads in turn makes the same bits.
+// What a block of threads does between its barriers when it solves L X = alpha C for 32 columns of C (solve_block.hpp).
+// X lies in shared memory, and each of 4 warps has 8 columns of it, for which it waits for nobody but for L. Eight rows of
+// L after another come to shared memory, two ahead of where they are used. Of eight rows of X what stands left of the
+// diagonal is subtracted, of FP64 by the tensor cores; then a lane solves with the eight rows on the diagonal. A warp is
+// alone on its scheduler, or with one other, so that every instruction counts, and addresses are stepped, not computed.
+// A host that does each step for all threads in turn makes the same sums by fma().
 #pragma once
 
 #include <cstdint>
@@ -12,217 +14,276 @@
 
 #if defined(__CUDA_ARCH__)
 #define KIZAMI_UNROLL _Pragma("unroll")
+#define KIZAMI_UNROLL_SOME _Pragma("unroll 4")
 #else
 #define KIZAMI_UNROLL
+#define KIZAMI_UNROLL_SOME
 #endif
 
 namespace kizami::dropin::cublas {
 
-inline constexpr int kSolveTile = 32;      ///< rows at a time, and columns of a block of threads
+inline constexpr int kSolveRows = 8;       ///< of a panel of L, and of X that are solved at a time
+inline constexpr int kSolveColumns = 32;   ///< of a block of threads
 inline constexpr int kSolveThreads = 128;  ///< 4 warps
-inline constexpr int kSolveStride =
-    kSolveTile + 2;  ///< of rows in shared memory: pairs stay aligned, rows do not meet in banks
+inline constexpr int kSolveWarps = kSolveThreads / 32;
+inline constexpr int kSolvePanels = 3;  ///< of L in shared memory: one in use, two on their way
+/// Of rows of X, and of columns of L, in shared memory: what 16 lanes take for a tensor core does not meet in banks.
+inline constexpr int kSolveStrideX = kSolveColumns + 4;
+inline constexpr int kSolveStrideL = kSolveRows + 4;
 
-/// In shared memory. x: [rows of the triangle, rounded up to kSolveTile][kSolveStride] behind it.
+/// In shared memory. Behind it X: [rows][kSolveStrideX], and panels: [kSolvePanels][rows][kSolveStrideL], transposed; rows are
+/// those of the triangle, rounded up.
 template <class T>
 struct SolveShared {
-  T tile[2][kSolveTile][kSolveStride];  ///< of L, transposed: [column][row]; they take turns, so that one barrier is enough
-  T diagonal[kMostSolved];              ///< 1 beyond the edge
-  T reciprocal[kMostSolved];
-  std::uint32_t is_plain[kMostSolved / kSolveTile];  ///< of a tile: reciprocals of its diagonal will do
+  struct alignas(2 * sizeof(T)) Divisor {
+    T diagonal;  ///< 1 beyond the edge
+    T reciprocal;
+  };
+  Divisor divisors[kMostSolved];
+  alignas(8) bool is_plain[kMostSolved];  ///< of rows: a reciprocal will do
 };
 template <class T>
 [[nodiscard]] constexpr std::int64_t solve_shared_bytes(std::int64_t order) {
-  const std::int64_t rows = (order + kSolveTile - 1) / kSolveTile * kSolveTile;
-  return static_cast<std::int64_t>(sizeof(SolveShared<T>)) + rows * kSolveStride * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t rows = (order + kSolveRows - 1) / kSolveRows * kSolveRows;
+  const std::int64_t elements = rows * (kSolveStrideX + kSolvePanels * kSolveStrideL);
+  return static_cast<std::int64_t>(sizeof(SolveShared<T>)) + elements * static_cast<std::int64_t>(sizeof(T));
 }
 
-/// The steps of one thread. Between two of them all threads wait for each other.
+/// The steps of one thread. Between two of them all threads of a block, or of a warp, wait for each other.
 template <class T>
 class SolveSteps {
  public:
-  KIZAMI_HOST_DEVICE SolveSteps(const Forward<T>& system, SolveShared<T>& shared, T* x, int thread, std::int64_t block)
-      : f_(system), shared_(shared), x_(x), thread_(thread), first_column_(block * kSolveTile) {}
-
-  [[nodiscard]] KIZAMI_HOST_DEVICE int num_tiles() const {
-    return static_cast<int>((f_.order + kSolveTile - 1) / kSolveTile);
+  /// @param memory X and panels of L
+  KIZAMI_HOST_DEVICE SolveSteps(const Forward<T>& system, SolveShared<T>& shared, T* memory, int thread,
+                                std::int64_t block)
+      : f_(system),
+        shared_(shared),
+        x_(memory),
+        panels_(memory + std::int64_t{num_panels()} * kSolveRows * kSolveStrideX),
+        thread_(thread),
+        first_column_(block * kSolveColumns) {
+    // A pass of all threads has 8 rows of L and 16 columns; neighbours are neighbours in memory.
+    const bool is_along = f_.l_down == 1 || f_.l_down == -1;
+    l_row_ = is_along ? thread % kSolveRows : thread / kColumnsOfPass;
+    l_column_ = is_along ? thread / kSolveRows : thread % kColumnsOfPass;
+    own_l_ = f_.l + l_row_ * f_.l_down + l_column_ * f_.l_across;
   }
+
+  [[nodiscard]] KIZAMI_HOST_DEVICE int num_panels() const {
+    return static_cast<int>((f_.order + kSolveRows - 1) / kSolveRows);
+  }
+
+  // ---- before a barrier of the block ----
 
   /// alpha C to shared memory, and zeros beyond its edges.
   KIZAMI_HOST_DEVICE void load() {
-    constexpr int kAtOnce = 4;  // tiles on their way
-    const bool is_down = f_.c_down == 1 || f_.c_down == -1;
-    for (int tile = 0; tile < num_tiles(); tile += kAtOnce) {
-      T loaded[kAtOnce][kOwn];
-      KIZAMI_UNROLL
-      for (int t = 0; t < kAtOnce; ++t) {
+    each_line([&](T* x, const T* c, std::int64_t step, int row, int row_step) {
+      const int stride = row_step * kSolveStrideX;
+      constexpr int kAtOnce = 8;  // elements on their way
+      for (; row < num_rows(); row += kAtOnce * row_step) {
+        T loaded[kAtOnce];
         KIZAMI_UNROLL
-        for (int i = 0; i < kOwn; ++i) {
-          const Place at = place(i, is_down);
-          const std::int64_t row = std::int64_t{tile + t} * kSolveTile + at.along;
-          const std::int64_t column = first_column_ + at.across;
-          loaded[t][i] = row < f_.order && column < f_.width ? f_.c[row * f_.c_down + column * f_.c_across] : T{};
+        for (int i = 0; i < kAtOnce; ++i) {
+          loaded[i] = c != nullptr && row + i * row_step < f_.order ? c[i * step] : T{};
         }
-      }
-      KIZAMI_UNROLL
-      for (int t = 0; t < kAtOnce; ++t) {
-        if (tile + t == num_tiles()) break;
         KIZAMI_UNROLL
-        for (int i = 0; i < kOwn; ++i) {
-          const Place at = place(i, is_down);
-          x_at((tile + t) * kSolveTile + at.along, at.across) = multiplied(f_.alpha, loaded[t][i]);
+        for (int i = 0; i < kAtOnce; ++i) {
+          if (row + i * row_step < num_rows()) x[i * stride] = multiplied(f_.alpha, loaded[i]);
         }
+        x += kAtOnce * stride;
+        if (c != nullptr) c += kAtOnce * step;
       }
-    }
+    });
   }
-  /// The diagonal and its reciprocals; then, of all rows, which tiles can do with these.
+  /// The diagonal and its reciprocals.
   KIZAMI_HOST_DEVICE void load_diagonal() {
-    for (int i = thread_; i < num_tiles() * kSolveTile; i += kSolveThreads) {
+    for (int i = thread_; i < num_rows(); i += kSolveThreads) {
       const bool is_one = f_.has_unit_diagonal || i >= f_.order;
       const T diagonal = is_one ? T{1} : f_.l[i * (f_.l_down + f_.l_across)];
-      shared_.diagonal[i] = diagonal;
-      shared_.reciprocal[i] = T{1} / diagonal;
+      const T size = diagonal < T{} ? -diagonal : diagonal;
+      shared_.divisors[i] = {diagonal, T{1} / diagonal};
+      shared_.is_plain[i] = size > kLeast && size < T{1} / kLeast;
     }
   }
-  KIZAMI_HOST_DEVICE void judge_diagonal() {
-    if (thread_ >= num_tiles()) return;
-    bool is_plain = true;
-    for (int i = thread_ * kSolveTile; i < (thread_ + 1) * kSolveTile; ++i) {
-      const T size = shared_.diagonal[i] < T{} ? -shared_.diagonal[i] : shared_.diagonal[i];
-      is_plain = is_plain && size > kLeast && size < T{1} / kLeast;
-    }
-    shared_.is_plain[thread_] = is_plain ? 1 : 0;
-  }
-
-  /// A tile of L on its way to this thread's registers.
-  KIZAMI_HOST_DEVICE void fetch(int tile_row, int tile_column) {
-    KIZAMI_UNROLL
-    for (int i = 0; i < kOwn; ++i) {
-      const Place at = place(i, f_.l_down == 1 || f_.l_down == -1);
-      const std::int64_t row = std::int64_t{tile_row} * kSolveTile + at.along;
-      const std::int64_t column = std::int64_t{tile_column} * kSolveTile + at.across;
-      const bool is_inside = row < f_.order && column < f_.order && row >= column;
-      fetched_[i] = is_inside ? f_.l[row * f_.l_down + column * f_.l_across] : T{};
-    }
-  }
-  /// In the other place than the tile before, which some may still read.
-  KIZAMI_HOST_DEVICE void store_tile() {
-    turn_ ^= 1;
-    KIZAMI_UNROLL
-    for (int i = 0; i < kOwn; ++i) {
-      const Place at = place(i, f_.l_down == 1 || f_.l_down == -1);
-      shared_.tile[turn_][at.across][at.along] = fetched_[i];
-    }
-  }
-
-  /// This thread's sums of the rows of a tile, 2 x 2 in its upper and in its lower half.
-  KIZAMI_HOST_DEVICE void begin_sums(int tile_row) {
-    for_each_sum([&](T& sum, int row, int column) { sum = x_at(tile_row * kSolveTile + row, column); });
-  }
-  KIZAMI_HOST_DEVICE void subtract(int tile_column) {
-    const int row = own_row();
-    const int column = own_column();
-    const auto& tile = shared_.tile[turn_];
-    const T* const solved = x_ + std::int64_t{tile_column} * kSolveTile * kSolveStride + column;
-    KIZAMI_UNROLL
-    for (int k = 0; k < kSolveTile; ++k) {
-      const T upper[2] = {tile[k][row], tile[k][row + 1]};
-      const T lower[2] = {tile[k][kHalf + row], tile[k][kHalf + row + 1]};
-      const T right[2] = {solved[k * kSolveStride], solved[k * kSolveStride + 1]};
-      KIZAMI_UNROLL
-      for (int j = 0; j < 2; ++j) {
-        KIZAMI_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          sums_[i][j] = fused(-upper[i], right[j], sums_[i][j]);
-          sums_[2 + i][j] = fused(-lower[i], right[j], sums_[2 + i][j]);
-        }
+  /// Eight rows of L up to the diagonal, which is left out, on their way; zeros beyond its edges.
+  KIZAMI_HOST_DEVICE void fetch(int panel) {
+    if (panel < num_panels()) {
+      const int first_row = panel * kSolveRows;
+      const int columns = first_row + l_row_ < f_.order ? first_row + l_row_ : 0;  // of this thread's row
+      const T* from = own_l_ + first_row * f_.l_down;
+      T* to = panel_at(panel) + l_column_ * kSolveStrideL + l_row_;
+      KIZAMI_UNROLL_SOME
+      for (int column = l_column_; column < first_row + kSolveRows; column += kColumnsOfPass) {
+        copy(*to, from, column < columns);
+        from += kColumnsOfPass * f_.l_across;
+        to += kColumnsOfPass * kSolveStrideL;
       }
     }
+    end_copies();
   }
-  KIZAMI_HOST_DEVICE void end_sums(int tile_row) {
-    for_each_sum([&](T& sum, int row, int column) { x_at(tile_row * kSolveTile + row, column) = sum; });
+  /// Until the panel that was fetched before the last one is there.
+  KIZAMI_HOST_DEVICE void await_panel() {
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+#endif
   }
-
-  /// With the tile of the diagonal, by the first warp: a column in each lane.
-  KIZAMI_HOST_DEVICE void solve_tile(int tile_row) {
-    if (thread_ >= kSolveTile) return;
-    const int first_row = tile_row * kSolveTile;
-    const auto& tile = shared_.tile[turn_];
-    if (shared_.is_plain[tile_row] == 0) {  // seldom
-      for (int k = 0; k < kSolveTile; ++k) {
-        const T x = x_at(first_row + k, thread_) / shared_.diagonal[first_row + k];
-        x_at(first_row + k, thread_) = x;
-        for (int i = k + 1; i < kSolveTile; ++i) {
-          T& below = x_at(first_row + i, thread_);
-          below = fused(-tile[k][i], x, below);
-        }
-      }
-      return;
-    }
-    T column[kSolveTile];
-    KIZAMI_UNROLL
-    for (int i = 0; i < kSolveTile; ++i) column[i] = x_at(first_row + i, thread_);
-    KIZAMI_UNROLL
-    for (int k = 0; k < kSolveTile; ++k) {
-      column[k] = divided(column[k], shared_.diagonal[first_row + k], shared_.reciprocal[first_row + k]);
-      KIZAMI_UNROLL
-      for (int i = k + 1; i < kSolveTile; ++i) column[i] = fused(-tile[k][i], column[k], column[i]);
-    }
-    KIZAMI_UNROLL
-    for (int i = 0; i < kSolveTile; ++i) x_at(first_row + i, thread_) = column[i];
-  }
-
   KIZAMI_HOST_DEVICE void store() {
-    for_each_of_x([&](T& x, std::int64_t row, std::int64_t column) {
-      if (row < f_.order && column < f_.width) f_.c[row * f_.c_down + column * f_.c_across] = x;
+    each_line([&](const T* x, T* c, std::int64_t step, int row, int row_step) {
+      if (c == nullptr) return;
+      KIZAMI_UNROLL_SOME
+      for (; row < f_.order; row += row_step) {
+        *c = *x;
+        x += row_step * kSolveStrideX;
+        c += step;
+      }
     });
   }
 
- private:
-  static constexpr int kOwn = kSolveTile * kSolveTile / kSolveThreads;  // elements of a tile for each thread
-  static constexpr int kHalf = kSolveTile / 2;
-  static constexpr T kLeast = sizeof(T) == 8 ? static_cast<T>(0x1p-1000) : static_cast<T>(0x1p-120);
+  // ---- before a barrier of the warp ----
 
-  struct Place {
-    int along, across;
-  };
-  /// The i-th element of a tile that this thread has: threads next to each other lie next to each other in memory.
-  [[nodiscard]] KIZAMI_HOST_DEVICE Place place(int i, bool is_along) const {
-    const int at = thread_ + i * kSolveThreads;
-    return is_along ? Place{at % kSolveTile, at / kSolveTile} : Place{at / kSolveTile, at % kSolveTile};
-  }
-  [[nodiscard]] KIZAMI_HOST_DEVICE T& x_at(int row, int column) const { return x_[row * kSolveStride + column]; }
-
-  template <class Function>
-  KIZAMI_HOST_DEVICE void for_each_of_x(const Function& function) const {
-    const bool is_down = f_.c_down == 1 || f_.c_down == -1;
-    for (int tile = 0; tile < num_tiles(); ++tile) {
-      KIZAMI_UNROLL
-      for (int i = 0; i < kOwn; ++i) {
-        const Place at = place(i, is_down);
-        const int row = tile * kSolveTile + at.along;
-        function(x_at(row, at.across), std::int64_t{row}, first_column_ + at.across);
+  /// Of eight rows of X what stands left of the diagonal; and what lies on it is divided.
+  KIZAMI_HOST_DEVICE void subtract(int panel) {
+    const T* const l = panel_at(panel);
+    const int first_row = panel * kSolveRows;
+    T* const own = x_ + (first_row + own_row()) * kSolveStrideX + first_of_warp() + own_pair();
+    T sums[2][2] = {{own[0], own[1]}, {}};  // by turns, so that a sum waits for the last but one
+    if constexpr (kHasTensorCore) {
+      const T* left = l + own_k() * kSolveStrideL + own_row();
+      const T* right = x_ + own_k() * kSolveStrideX + first_of_warp() + own_row();
+      KIZAMI_UNROLL_SOME
+      for (int k = 0; k < first_row; k += 8) {
+        subtract_by_warp(left[0], right[0], sums[0]);
+        subtract_by_warp(left[4 * kSolveStrideL], right[4 * kSolveStrideX], sums[1]);
+        left += 8 * kSolveStrideL;
+        right += 8 * kSolveStrideX;
+      }
+    } else {
+      const T* left = l + own_row();
+      const T* right = x_ + first_of_warp() + own_pair();
+      KIZAMI_UNROLL_SOME
+      for (int k = 0; k < first_row; ++k) {
+        for (int j = 0; j < 2; ++j) sums[0][j] = fused(-left[0], right[j], sums[0][j]);
+        left += kSolveStrideL;
+        right += kSolveStrideX;
       }
     }
+    own[0] = sums[0][0] + sums[1][0];
+    own[1] = sums[0][1] + sums[1][1];
   }
-
-  // A warp has 8 columns and all rows of a tile: 8 lanes along, 4 across.
-  [[nodiscard]] KIZAMI_HOST_DEVICE int own_row() const { return thread_ % kSolveTile / 4 * 2; }
-  [[nodiscard]] KIZAMI_HOST_DEVICE int own_column() const { return thread_ / kSolveTile * 8 + thread_ % 4 * 2; }
-  template <class Function>
-  KIZAMI_HOST_DEVICE void for_each_sum(const Function& function) {
-    KIZAMI_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      KIZAMI_UNROLL
-      for (int j = 0; j < 2; ++j) function(sums_[i][j], own_row() + (i < 2 ? i : kHalf + i - 2), own_column() + j);
+  /// Eight rows of X, a column in each of eight lanes.
+  KIZAMI_HOST_DEVICE void solve(int panel) {
+    if (lane() >= 8) return;
+    if (f_.has_unit_diagonal) {
+      solve_rows<true>(panel * kSolveRows);
+    } else {
+      solve_rows<false>(panel * kSolveRows);
     }
   }
 
-  /// b / diagonal, correctly rounded where the reciprocal is: one step of Newton's from it.
-  [[nodiscard]] static KIZAMI_HOST_DEVICE T divided(T b, T diagonal, T reciprocal) {
-    const T near = multiplied(b, reciprocal);
-    const T nearer = fused(fused(-diagonal, near, b), reciprocal, near);
-    return near - near == T{} && near != T{} ? nearer : near;  // Inf, NaN and the sign of zero stay what they are
+ private:
+#if defined(__CUDA_ARCH__)
+  static constexpr bool kHasTensorCore = sizeof(T) == 8;
+#else
+  static constexpr bool kHasTensorCore = false;
+#endif
+  static constexpr T kLeast = sizeof(T) == 8 ? static_cast<T>(0x1p-1000) : static_cast<T>(0x1p-120);
+
+  static constexpr int kColumnsOfPass = kSolveThreads / kSolveRows;
+
+  [[nodiscard]] KIZAMI_HOST_DEVICE int num_rows() const { return num_panels() * kSolveRows; }
+  /// f(x, c, step, row, row_step) for the lines that this thread moves between shared memory and C: from row `row` on each
+  /// row_step-th, `step` from one to the next in C, null beyond its edge. Neighbours are neighbours in memory.
+  template <class Function>
+  KIZAMI_HOST_DEVICE void each_line(const Function& function) const {
+    const bool is_down = f_.c_down == 1 || f_.c_down == -1;
+    const int row_step = is_down ? kSolveRows : kSolveWarps;
+    const int row = is_down ? thread_ % kSolveRows : warp();
+    for (int column = is_down ? thread_ / kSolveRows : lane(); column < kSolveColumns; column += kColumnsOfPass) {
+      const bool is_inside = first_column_ + column < f_.width;
+      function(x_ + row * kSolveStrideX + column,
+               is_inside ? f_.c + row * f_.c_down + (first_column_ + column) * f_.c_across : nullptr,
+               row_step * f_.c_down, row, row_step);
+      if (!is_down) break;
+    }
+  }
+  [[nodiscard]] KIZAMI_HOST_DEVICE T* panel_at(int panel) const {
+    return panels_ + std::int64_t{panel % kSolvePanels} * num_panels() * kSolveRows * kSolveStrideL;
+  }
+
+  // Lanes of a warp, and in the order of mma.m8n8k4 the row, the pair of columns and the inner index that one has.
+  [[nodiscard]] KIZAMI_HOST_DEVICE int lane() const { return thread_ % 32; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE int warp() const { return thread_ / 32; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE int first_of_warp() const { return warp() * 8; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE int own_row() const { return lane() / 4; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE int own_pair() const { return lane() % 4 * 2; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE int own_k() const { return lane() % 4; }
+
+  /// 8 x 8 sums less a product of 8 x 4 and 4 x 8 elements, of which each lane has its own.
+  static KIZAMI_HOST_DEVICE void subtract_by_warp(T left, T right, T (&sums)[2]) {
+#if defined(__CUDA_ARCH__)
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sums[0]), "+d"(sums[1])
+        : "d"(-left), "d"(right));
+#endif
+  }
+  static KIZAMI_HOST_DEVICE void copy(T& to, const T* from, bool is_there) {
+#if defined(__CUDA_ARCH__)
+    const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(&to));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from), "n"(sizeof(T)),
+                 "r"(is_there ? static_cast<std::uint32_t>(sizeof(T)) : 0U)
+                 : "memory");
+#else
+    to = is_there ? *from : T{};
+#endif
+  }
+  static KIZAMI_HOST_DEVICE void end_copies() {
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+  }
+
+  template <bool kHasUnitDiagonal>
+  KIZAMI_HOST_DEVICE void solve_rows(int first_row) {
+    const T* const l = panel_at(first_row / kSolveRows) + first_row * kSolveStrideL;
+    T* const x = x_ + first_row * kSolveStrideX + first_of_warp() + lane();
+    T column[kSolveRows];
+    KIZAMI_UNROLL
+    for (int i = 0; i < kSolveRows; ++i) column[i] = x[i * kSolveStrideX];
+    bool is_finite = true;
+    KIZAMI_UNROLL
+    for (int k = 0; k < kSolveRows; ++k) {
+      if constexpr (!kHasUnitDiagonal) {
+        column[k] = divided(column[k], shared_.divisors[first_row + k]);
+        is_finite = is_finite && column[k] - column[k] == T{};
+      }
+      KIZAMI_UNROLL
+      for (int i = k + 1; i < kSolveRows; ++i) column[i] = fused(-l[k * kSolveStrideL + i], column[k], column[i]);
+    }
+    if constexpr (!kHasUnitDiagonal) {
+      if (!is_finite || !are_plain(first_row)) return solve_by_divisions(first_row, l, x);
+    }
+    KIZAMI_UNROLL
+    for (int i = 0; i < kSolveRows; ++i) x[i * kSolveStrideX] = column[i];
+  }
+  /// Of all rows of a panel.
+  [[nodiscard]] KIZAMI_HOST_DEVICE bool are_plain(int first_row) const {
+    static_assert(kSolveRows == sizeof(std::uint64_t) && sizeof(bool) == 1);
+    std::uint64_t all = 0;
+    __builtin_memcpy(&all, shared_.is_plain + first_row, sizeof all);
+    return all == 0x0101010101010101U;
+  }
+  /// Where reciprocals will not do, or an Inf or a NaN comes out: seldom.
+  KIZAMI_HOST_DEVICE void solve_by_divisions(int first_row, const T* l, T* x) {
+    for (int k = 0; k < kSolveRows; ++k) {
+      x[k * kSolveStrideX] = x[k * kSolveStrideX] / shared_.divisors[first_row + k].diagonal;
+      for (int i = k + 1; i < kSolveRows; ++i)
+        x[i * kSolveStrideX] = fused(-l[k * kSolveStrideL + i], x[k * kSolveStrideX], x[i * kSolveStrideX]);
+    }
+  }
+  /// b / diagonal, correctly rounded where the reciprocal is, by one step of Newton's; NaN of an Inf.
+  [[nodiscard]] static KIZAMI_HOST_DEVICE T divided(T b, const typename SolveShared<T>::Divisor& divisor) {
+    const T near = multiplied(b, divisor.reciprocal);
+    return fused(fused(-divisor.diagonal, near, b), divisor.reciprocal, near);
   }
   [[nodiscard]] static KIZAMI_HOST_DEVICE T multiplied(T a, T b) { return a * b; }
   [[nodiscard]] static KIZAMI_HOST_DEVICE T fused(T a, T b, T c) {
@@ -236,40 +297,33 @@ class SolveSteps {
   const Forward<T>& f_;
   SolveShared<T>& shared_;
   T* x_;
+  T* panels_;
   int thread_;
   std::int64_t first_column_;
-  int turn_ = 0;  ///< the tile that was stored last
-  T fetched_[kOwn];
-  T sums_[4][2];
+  int l_row_, l_column_;  ///< that this thread fetches in the first pass of a panel
+  const T* own_l_;        ///< in the first panel
 };
 
-/// All steps, in order: next(step) does step(thread) for all threads, with a barrier behind it.
-template <class T, class Next>
-KIZAMI_HOST_DEVICE void solve_in_steps(int num_tiles, const Next& next) {
-  next([](auto& thread) {
-    thread.fetch(0, 0);
+/// All steps, in order: of_block(step) does step(thread) for all threads, with a barrier of the block behind it, of_warp(step)
+/// with one of each warp.
+template <class T, class OfBlock, class OfWarp>
+KIZAMI_HOST_DEVICE void solve_in_steps(int num_panels, const OfBlock& of_block, const OfWarp& of_warp) {
+  of_block([](auto& thread) {
+    thread.fetch(0);
+    thread.fetch(1);
     thread.load_diagonal();
     thread.load();
   });
-  next([](auto& thread) { thread.judge_diagonal(); });
-  for (int row = 0; row < num_tiles; ++row) {
-    for (int column = 0; column <= row; ++column) {
-      next([&](auto& thread) {
-        if (column == 0) thread.begin_sums(row);
-        if (column > 0) thread.subtract(column - 1);
-        if (column == row) thread.end_sums(row);
-        thread.store_tile();
-        // The last tile of a row is that of the diagonal.
-        if (column < row) {
-          thread.fetch(row, column + 1);
-        } else if (row + 1 < num_tiles) {
-          thread.fetch(row + 1, 0);
-        }
-      });
-    }
-    next([&](auto& thread) { thread.solve_tile(row); });
+  for (int panel = 0; panel < num_panels; ++panel) {
+    of_block([](auto& thread) { thread.await_panel(); });
+    of_warp([&](auto& thread) {
+      thread.fetch(panel + 2);  // where the panel before was
+      thread.subtract(panel);
+    });
+    of_warp([&](auto& thread) { thread.solve(panel); });
   }
-  next([](auto& thread) { thread.store(); });
+  of_block([](auto&) {});
+  of_block([](auto& thread) { thread.store(); });
 }
 
 }  // namespace kizami::dropin::cublas

@@ -428,19 +428,16 @@ Status solve_block(const Forward<T>& system, cudaStream_t) {
   blocks.largest = std::max(blocks.largest, system.order);
   if (!blocks.computes) return {};
   constexpr T kUnset = std::numeric_limits<T>::quiet_NaN();
-  for (std::int64_t block = 0; block * kSolveTile < system.width; ++block) {
+  for (std::int64_t block = 0; block * kSolveColumns < system.width; ++block) {
     SolveShared<T> shared;
-    for (auto& tile : shared.tile) {
-      for (auto& row : tile) std::ranges::fill(row, kUnset);
-    }
-    std::ranges::fill(shared.diagonal, kUnset);
-    std::ranges::fill(shared.reciprocal, kUnset);
-    std::vector<T> x(static_cast<std::size_t>((system.order + kSolveTile) * kSolveStride), kUnset);
+    std::ranges::fill(shared.divisors, typename SolveShared<T>::Divisor{kUnset, kUnset});
+    std::vector<T> memory(static_cast<std::size_t>(solve_shared_bytes<T>(system.order)) / sizeof(T), kUnset);
     std::vector<SolveSteps<T>> threads;
-    for (int i = 0; i < kSolveThreads; ++i) threads.emplace_back(system, shared, x.data(), i, block);
-    solve_in_steps<T>(threads.front().num_tiles(), [&](const auto& step) {
+    for (int i = 0; i < kSolveThreads; ++i) threads.emplace_back(system, shared, memory.data(), i, block);
+    const auto all = [&](const auto& step) {
       for (SolveSteps<T>& thread : threads) step(thread);
-    });
+    };
+    solve_in_steps<T>(threads.front().num_panels(), all, all);
   }
   return {};
 }
