@@ -4,6 +4,7 @@
 #include <cublasLt.h>
 #include <cublasXt.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -57,6 +58,12 @@ cublasStatus_t attribute_of(const void* descriptor, int attribute, void* out, st
 
 }  // namespace
 
+namespace {
+std::atomic<int> handles{0};
+}  // namespace
+
+int created_handles() { return handles; }
+
 OnNativeCall& on_native_call() {
   static auto* const function = new OnNativeCall(print);  // programs call cuBLAS to their very end
   return *function;
@@ -74,6 +81,15 @@ OnNativeCall& on_native_call() {
 
 using namespace kizami::dropin_test;  // NOLINT(google-build-using-namespace)
 
+extern "C" cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
+  *handle = (new FakeHandle)->get();  // for as long as the process lives
+  ++handles;
+  return CUBLAS_STATUS_SUCCESS;
+}
+extern "C" cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
+  reinterpret_cast<FakeHandle*>(handle)->stream = stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
 extern "C" cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t* stream) {
   return answer(handle, &FakeHandle::stream, stream);
 }

@@ -532,6 +532,18 @@ cudaError_t CUDARTAPI cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
   ++runtime().trims;
   return cudaSuccess;
 }
+cudaError_t CUDARTAPI cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+cudaError_t CUDARTAPI cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t) {
+  std::memset(memory, value, bytes);
+  return cudaSuccess;
+}
 cudaError_t CUDARTAPI cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPool_t, cudaStream_t stream) {
   if (!runtime().has_memory) {
     runtime().has_error = true;
@@ -541,6 +553,9 @@ cudaError_t CUDARTAPI cudaMallocFromPoolAsync(void** memory, std::size_t bytes, 
   steps().add({Step::Kind::kAllocate, stream, *memory});
   ++std::atomic_ref(runtime().held);
   return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t stream) {
+  return cudaMallocFromPoolAsync(memory, bytes, nullptr, stream);
 }
 cudaError_t CUDARTAPI cudaFreeAsync(void* memory, cudaStream_t stream) {
   steps().add({Step::Kind::kFree, stream, memory});

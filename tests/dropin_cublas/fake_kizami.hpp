@@ -141,6 +141,7 @@ struct Runtime {
   bool knows_events = true;  ///< false: no stream can wait for one
   bool makes_events = true;
   std::int64_t held = 0;  ///< allocations that are not freed
+  std::int64_t most_panel_rows = 33792;  ///< of LU
   int trims = 0;
 };
 Runtime& runtime();

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What libkizami_cublas.so shows to a program: functions of cuBLAS that its headers declare, as the table in docs/dropin.md
-has them, each with its twin for 64-bit integers, and no library that the program did not have.
+has them, each with its twin for 64-bit integers; factorizations of cuSOLVER; and no library that the program did not have.
 
-usage: library_test.py NM READELF LIBRARY DOCUMENT ENTRY_POINTS            compare
-       library_test.py NM READELF LIBRARY DOCUMENT ENTRY_POINTS --write    write the table into the document
+usage: library_test.py NM READELF LIBRARY DOCUMENT ENTRY_POINTS CUSOLVER_HEADER            compare
+       library_test.py NM READELF LIBRARY DOCUMENT ENTRY_POINTS CUSOLVER_HEADER --write    write the table into the document
+CUSOLVER_HEADER: or NOTFOUND, where the library has nothing of cuSOLVER's
 """
 import re
 import sys
@@ -18,6 +19,17 @@ NAME = re.compile(r"cublas(Lt|Xt)?((?:[SDCZ](?!e))?)(\w+?)(_v2)?(_64)?", re.ASCI
 
 OUR_OWN = {"kizami_use_native", "kizami_workspaces",
            *(f"kizami_dropin_{verb}" for verb in ("set", "get", "reset", "error", "name_operand", "unname_operands", "forget_operand", "kept"))}
+
+
+# Of cuSOLVER's factorizations those of FP64 whose updates are products (dropin/cusolver).
+SOLVERS = re.compile(r"cusolverDn[DX](potrf|getrf)", re.ASCII)
+
+
+def solvers_of(header):
+    """The functions that the library should have before cuSOLVER's."""
+    if not header or header.endswith("NOTFOUND"):
+        return set()
+    return {name for name in re.findall(r"\b(cusolverDn\w+)\s*\(", Path(header).read_text()) if SOLVERS.fullmatch(name)}
 
 
 def problems_of(exported, declared, needed):
@@ -52,12 +64,14 @@ def self_test():
 
 
 def main():
-    nm, readelf, library, document, entry_points = sys.argv[1:6]
+    nm, readelf, library, document, entry_points, cusolver_header = sys.argv[1:7]
     exported, needed = exported_by(nm, library), needed_by(readelf, library)
     exported -= OUR_OWN
     declared = set(re.findall(r"^ENTRY_POINT\((\w+),", Path(entry_points).read_text(), flags=re.M))
-    problems = problems_of(exported, declared, needed)
-    problems += table_problems(document, "cublas", table(exported), sys.argv[6:] == ["--write"])
+    solvers = solvers_of(cusolver_header)
+    problems = problems_of(exported, declared | solvers, needed)
+    problems += [f"not named in {document}: {name}" for name in sorted(solvers) if f"`{name}`" not in Path(document).read_text()]
+    problems += table_problems(document, "cublas", table(exported - solvers), sys.argv[7:] == ["--write"])
     if not self_test():
         problems.append("self-test: a violation was not seen, or a clean library was refused")
     print("\n".join(problems + [f"{len(exported)} functions, needs {' '.join(needed)}: {len(problems)} problems"]))
