@@ -28,8 +28,8 @@ cusolverStatus_t forward(NativeFunction& native, Arguments... arguments) {
 }  // namespace
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and names
-#define KIZAMI_CUSOLVER_FUNCTION(name, ...)                                   \
-  extern "C" KIZAMI_API cusolverStatus_t name(__VA_ARGS__);                   \
+#define KIZAMI_CUSOLVER_FUNCTION(name, ...)                                          \
+  extern "C" KIZAMI_API cusolverStatus_t name(__VA_ARGS__);                          \
   static constinit NativeFunction native_##name(find_in<Library::kCusolver>, #name); \
   extern "C" cusolverStatus_t name(__VA_ARGS__)
 // NOLINTEND(bugprone-macro-parentheses)

@@ -30,9 +30,8 @@ __global__ void __launch_bounds__(kThreads) write_pivots_smxx(const PanelMoves* 
   const std::int64_t first = panel * kPanelWidth;
   if (first >= n) return;
   const auto rows = static_cast<std::int32_t>(n - first);
-  pivots_of(moves[panel], rows, kPanelWidth, [&](std::int32_t c, std::int32_t place) {
-    pivots[first + c] = static_cast<Int>(first + place + 1);
-  });
+  pivots_of(moves[panel], rows, kPanelWidth,
+            [&](std::int32_t c, std::int32_t place) { pivots[first + c] = static_cast<Int>(first + place + 1); });
 }
 
 /// One block of threads.

@@ -12,9 +12,9 @@ namespace kizami::dropin::cusolver {
 /// Handles and a stream of the thread's current device, lent to one call at a time and kept for the next one.
 struct Lane {
   int device = -1;
-  cublasHandle_t blas[2] = {};       ///< on the program's stream, and on `beside`
-  cudaStream_t beside = nullptr;     ///< of the highest priority, beside the program's
-  cudaEvent_t events[2] = {};        ///< how far each of the two has come
+  cublasHandle_t blas[2] = {};    ///< on the program's stream, and on `beside`
+  cudaStream_t beside = nullptr;  ///< of the highest priority, beside the program's
+  cudaEvent_t events[2] = {};     ///< how far each of the two has come
 };
 class LentLane {
  public:

@@ -14,7 +14,8 @@ namespace kizami::dropin::cusolver {
 
 constinit SolverSizes solver_sizes;
 
-bool is_taken(const SolverCall& call, std::int64_t m, std::int64_t n, std::int64_t k, cudaStream_t& stream) noexcept try {
+bool is_taken(const SolverCall& call, std::int64_t m, std::int64_t n, std::int64_t k, cudaStream_t& stream) noexcept
+    try {
   const bool is_valid = call.handle != nullptr && call.a != nullptr && call.info != nullptr && call.lda >= call.n;
   if (!is_valid || depth > 0 || is_audited()) return false;
   const Configuration& configuration = process_configuration();

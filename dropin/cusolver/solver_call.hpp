@@ -22,7 +22,7 @@ struct SolverCall {
 
 /// What became of it.
 struct SolverAnswer {
-  bool is_answered = false;  ///< false: nothing is enqueued, and cuSOLVER answers
+  bool is_answered = false;                           ///< false: nothing is enqueued, and cuSOLVER answers
   cusolverStatus_t status = CUSOLVER_STATUS_SUCCESS;  ///< if it is
 };
 
@@ -30,7 +30,7 @@ struct SolverAnswer {
 struct SolverSizes {
   std::int64_t least_potrf = 8192;
   std::int64_t potrf_block = 4096;  ///< the largest block on the diagonal
-  std::int64_t least_getrf = 8192;
+  std::int64_t least_getrf = 10240;
   std::int64_t getrf_block = 2048;  ///< columns that are factored while the update before goes on
 };
 /// Tests have smaller ones.

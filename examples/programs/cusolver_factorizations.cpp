@@ -60,7 +60,7 @@ double residual_of(cublasHandle_t blas, const double* a, int n, const Solve& sol
   double* const rest = on_device(b);
   require(solve(x), "the solution");
   require(cudaDeviceSynchronize(), "the solution");
-  double norm = 0;  // the largest sum of a row
+  double norm = 0;                                    // the largest sum of a row
   for (int i = 0; i < n; i += std::max(1, n / 64)) {  // of rows alike
     double sum = 0;
     require(cublasDasum(blas, n, a + i, n, &sum), "dasum");

@@ -13,9 +13,9 @@ namespace kizami::dropin_test {
 
 struct FakeSolver {
   cudaStream_t stream = nullptr;
-  std::vector<std::string> calls;      ///< functions, in order
-  std::vector<std::int64_t> orders;    ///< of each
-  bool computes = true;                ///< Dpotrf: false: addresses are no memory
+  std::vector<std::string> calls;                     ///< functions, in order
+  std::vector<std::int64_t> orders;                   ///< of each
+  bool computes = true;                               ///< Dpotrf: false: addresses are no memory
   cusolverStatus_t status = CUSOLVER_STATUS_SUCCESS;  ///< of every function that computes
 
   [[nodiscard]] cusolverDnHandle_t get() { return reinterpret_cast<cusolverDnHandle_t>(this); }

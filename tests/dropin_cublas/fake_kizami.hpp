@@ -140,7 +140,7 @@ struct Runtime {
   bool has_memory = true;    ///< for operands that are kept
   bool knows_events = true;  ///< false: no stream can wait for one
   bool makes_events = true;
-  std::int64_t held = 0;  ///< allocations that are not freed
+  std::int64_t held = 0;                 ///< allocations that are not freed
   std::int64_t most_panel_rows = 33792;  ///< of LU
   int trims = 0;
 };

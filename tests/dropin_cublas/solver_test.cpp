@@ -27,8 +27,7 @@ class Solver : public Interposer {
  protected:
   void SetUp() override {
     Interposer::SetUp();
-    dropin::cusolver::solver_sizes = {
-        .least_potrf = 200, .potrf_block = 64, .least_getrf = 200, .getrf_block = 128};
+    dropin::cusolver::solver_sizes = {.least_potrf = 200, .potrf_block = 64, .least_getrf = 200, .getrf_block = 128};
     configuration().settings.min_size = 0;
     takes_triangles() = true;
     on_native_call() = [this](const NativeCall& call) {

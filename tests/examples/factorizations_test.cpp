@@ -26,7 +26,6 @@ namespace {
 
 using namespace kizami::dropin::factorizations;  // NOLINT(google-build-using-namespace)
 
-
 struct Dense {
   std::int64_t n;
   std::vector<double> values;

@@ -201,9 +201,9 @@ double residual_of(const Solver& solver, const Matrix& a, const Factored& factor
   pivots.resize(a.n);
   const Buffer<int> on_device(pivots);
   if (is_lu) {
-    require(cusolverDnDgetrs(solver.handle, CUBLAS_OP_N, n, 1, factors.get(), ld, on_device.get(), x.get(), n,
-                             info.get()),
-            "Dgetrs");
+    require(
+        cusolverDnDgetrs(solver.handle, CUBLAS_OP_N, n, 1, factors.get(), ld, on_device.get(), x.get(), n, info.get()),
+        "Dgetrs");
   } else {
     require(cusolverDnDpotrs(solver.handle, uplo, n, 1, factors.get(), ld, x.get(), n, info.get()), "Dpotrs");
   }
@@ -257,9 +257,8 @@ void check_failure(const Solver& solver, std::size_t n, cublasFillMode_t uplo) {
     Matrix a = definite_matrix(n, 8);
     a.at(at, at) = -1;
     const int info = potrf(solver, a, uplo, false).info;
-    expect(info == static_cast<int>(at) + 1,
-           "potrf of a minor that is not positive definite: info " + std::to_string(info) + ", not " +
-               std::to_string(at + 1));
+    expect(info == static_cast<int>(at) + 1, "potrf of a minor that is not positive definite: info " +
+                                                 std::to_string(info) + ", not " + std::to_string(at + 1));
   }
 }
 
@@ -284,8 +283,8 @@ void check_getrf(const Solver& solver, std::size_t n) {
   expect(is_pivoted, name + ": an element of L is above 1");
   bool is_in_range = true;
   for (std::size_t i = 0; i < n; ++i)
-    is_in_range = is_in_range && one.pivots[i] > static_cast<std::int64_t>(i) &&
-                  one.pivots[i] <= static_cast<std::int64_t>(n);
+    is_in_range =
+        is_in_range && one.pivots[i] > static_cast<std::int64_t>(i) && one.pivots[i] <= static_cast<std::int64_t>(n);
   expect(is_in_range, name + ": a pivot is out of range");
   const double residual = residual_of(solver, a, one, true, CUBLAS_FILL_MODE_LOWER);
   std::printf("%s: residual %.3g\n", name.c_str(), residual);
@@ -297,8 +296,8 @@ void check_singular(const Solver& solver, std::size_t n) {
     Matrix a = random_matrix(n, 10);
     for (std::size_t i = 0; i < n; ++i) a.at(i, at) = 0;
     const int info = getrf(solver, a, false).info;
-    expect(info == static_cast<int>(at) + 1, "getrf of a column of zeros: info " + std::to_string(info) + ", not " +
-                                                 std::to_string(at + 1));
+    expect(info == static_cast<int>(at) + 1,
+           "getrf of a column of zeros: info " + std::to_string(info) + ", not " + std::to_string(at + 1));
   }
 }
 
@@ -359,13 +358,13 @@ int main(int argc, char** argv) {
   for (const std::size_t n : {std::size_t{8192}, std::size_t{9001}}) {
     check_potrf(solver, n, CUBLAS_FILL_MODE_LOWER);
     check_potrf(solver, n, CUBLAS_FILL_MODE_UPPER);
-    check_getrf(solver, n);
   }
+  for (const std::size_t n : {std::size_t{10240}, std::size_t{10501}}) check_getrf(solver, n);
   check_failure(solver, 8200, CUBLAS_FILL_MODE_LOWER);
   check_failure(solver, 8200, CUBLAS_FILL_MODE_UPPER);
-  check_singular(solver, 8200);
-  check_threads(8192);
-  if (expects_kizami) check_order(solver, 8192);
+  check_singular(solver, 10241);
+  check_threads(10240);
+  if (expects_kizami) check_order(solver, 10240);
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }
