@@ -107,11 +107,11 @@ class Level3Seconds {
     return steps.start + steps.column * static_cast<double>(call_.width);
   }
 
-  /// solve_block(): a line after the other, columns side by side until all multiprocessors have some.
+  /// solve_block(): lines after another, columns side by side until all multiprocessors have some.
   [[nodiscard]] double solved_of(std::int64_t order) const {
     constexpr double kLaunch = 3e-6;
-    constexpr double kLine = 0.16e-6;
-    constexpr double kColumn = 0.02e-9;  // of a line
+    constexpr double kLine = 0.095e-6;
+    constexpr double kColumn = 0.0085e-9;  // of a line
     const double lines = static_cast<double>(order);
     const double steps = lines * (kLine + kColumn * static_cast<double>(call_.width));
     return kLaunch + std::max(steps, 0.5 * native_product(order));
@@ -136,12 +136,12 @@ class Level3Seconds {
 
 /// The order of the largest diagonal block where bits must not depend on a prediction. Native ones: on an H200 (orders of
 /// 2048 to 8192) the best of 256..4096, or near it, for all orders: 1024 in place of 2048 costs syrk of FP64 15 %, 2048
-/// in place of 512 trmm of complex FP32 a third. Solved ones: 256 in place of 128 costs dtrsm 3 to 10 % at orders of 1024
-/// to 8192, and 128 in place of 256 strsm 3 % at 4096.
+/// in place of 512 trmm of complex FP32 a third. Solved ones: 256 in place of 128 costs strsm 7 to 22 % at orders of 1024
+/// to 8192, and dtrsm 9 % at 8192.
 [[nodiscard]] inline std::int64_t fixed_block(const BlockedCall& call) {
   const auto most = [&]() -> std::int64_t {
     const bool has_own = has_triangle(call.routine);
-    if (call.is_solved) return call.scalar == Scalar::kF64 ? 128 : 256;
+    if (call.is_solved) return 128;
     if (call.scalar == Scalar::kC64) return has_own ? 1024 : 512;
     return has_own || real_of(call.scalar) == Scalar::kF64 ? 2048 : 1024;
   };

@@ -288,9 +288,8 @@ auto card_of(double native_rate) {
   };
 }
 
-// A triangle of 8192 in 64 blocks of 128, of FP32 in 32 of 256: one product less, and as many operations in them as halves
-// leave.
-TEST_F(Level3, LargeSolutionsAreProductsAndBlocksOf128Or256) {
+// A triangle of 8192 in 64 blocks of 128: one product less, and as many operations in them as halves leave.
+TEST_F(Level3, LargeSolutionsAreProductsAndBlocksOf128) {
   solved_blocks().computes = false;
   planner().seconds_of = card_of(54e12);
   const auto solve = [&]<class T>(int side, int m, int n, T one) {
@@ -306,8 +305,8 @@ TEST_F(Level3, LargeSolutionsAreProductsAndBlocksOf128Or256) {
     }
   };
   const auto check_solution = [&]<class T>(int side, T one) {
-    const std::int64_t block = std::is_same_v<T, double> ? 128 : 256;
-    const std::int64_t blocks = 8192 / block;
+    constexpr std::int64_t block = 128;
+    constexpr std::int64_t blocks = 8192 / block;
     solved_blocks().count = 0;
     solved_blocks().largest = 0;
     const bool is_left = side == CUBLAS_SIDE_LEFT;
@@ -371,14 +370,14 @@ TEST_F(Level3, SolutionsAreTakenForTheirBlocksAlone) {
   planner().scheme = Scheme::kNative;
   planner().seconds_of = [](double operations, bool) { return 6e-6 + operations / 51e12; };
   EXPECT_EQ(call(solve(1024, 2048)), CUBLAS_STATUS_SUCCESS);
-  EXPECT_EQ(solved_blocks().count, 4);
-  EXPECT_EQ(native.size(), 3U);
+  EXPECT_EQ(solved_blocks().count, 8);
+  EXPECT_EQ(native.size(), 7U);
   EXPECT_TRUE(kizami.empty());
   expect_forwarded(solve(1024, 1023));
   expect_forwarded(solve(511, 2048));
   configuration().settings.policy.scheme = Scheme::kNative;
   expect_forwarded(solve(1024, 2048));
-  EXPECT_EQ(solved_blocks().count, 4);
+  EXPECT_EQ(solved_blocks().count, 8);
   planner() = {};
 }
 
