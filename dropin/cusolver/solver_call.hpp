@@ -30,7 +30,7 @@ struct SolverAnswer {
 struct SolverSizes {
   std::int64_t least_potrf = 8192;
   std::int64_t potrf_block = 4096;  ///< the largest block on the diagonal
-  std::int64_t least_getrf = 10240;
+  std::int64_t least_getrf = 6144;
   std::int64_t getrf_block = 2048;  ///< columns that are factored while the update before goes on
 };
 /// Tests have smaller ones.

@@ -36,6 +36,7 @@ struct PanelBlock {
     take(thread, Offer{std::uint64_t{best_high} << 32 | best_low, order});
   }
   __device__ void sync() { __syncthreads(); }
+  __device__ void sync_warp() { __syncwarp(); }
   template <class IsThere>
   __device__ void wait(const IsThere& is_there) {
     while (!is_there()) {

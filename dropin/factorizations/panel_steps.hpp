@@ -10,9 +10,9 @@
 // after W steps a row is in order again. Blocks on a host, each of which does a step for all its threads in turn, make the
 // same bits.
 //
-// There is no barrier of all blocks. What a block tells lies in words of 8 bytes, half of each a value and half a tag, the
+// There is no barrier of all blocks. What a block tells lies in words of 8 bytes, part of each a value and part a tag, the
 // number of the step; a word is read and written as one, so who finds the tag has the value, in whatever order words
-// arrive. Who waits for the words of all blocks waits for all blocks. Two sets of words take turns: a block that writes the
+// arrive. Each block is told by each: words that all blocks ask for again and again come late. Who waits for the words of all blocks waits for all blocks. Two sets of words take turns: a block that writes the
 // words of step c + 2 over those of step c has heard all blocks in step c + 1, and a block tells of its step c + 1 behind a
 // barrier of its own, before which its threads had what they read in step c. Tags are never used again, in no later
 // kernel either, so that words need no clearing.
@@ -41,17 +41,20 @@ struct Offer {
 /// In the memory of the device, for all blocks, zeros before the first panel. Of the words see above.
 template <int W>
 struct PanelOffers {
-  std::uint64_t key_high[2][kMostPanelBlocks];
-  std::uint64_t key_low[2][kMostPanelBlocks];
-  std::uint64_t order[2][kMostPanelBlocks];
-  alignas(16) std::uint64_t row[2][kMostPanelBlocks][2 * W];  ///< halves of elements, the low one first
+  alignas(
+      16) std::uint64_t offer[2][kMostPanelBlocks][kMostPanelBlocks][2];  ///< [][to][from]: halves of a key, a place
+  alignas(16) std::uint64_t row[2][kMostPanelBlocks][2 * W];              ///< halves of elements, the low one first
 };
+static_assert(kMostPanelBlocks * kPanelThreads <= 1 << 16, "a place has 16 bits of a word");
 
 template <int W>
 struct PanelShared {
   Offer of_warp[kPanelWarps];    ///< rows of the block
   Offer of_blocks[kPanelWarps];  ///< of blocks that the warp heard
   double chosen[W];
+  double offered[W];        ///< the row that the block offers
+  std::int32_t offered_by;  ///< 1 + step * kPanelWarps + the warp that has the row
+  std::int32_t special;     ///< 1 + the last step in which the row that was chosen had an Inf or a NaN
 };
 
 template <int W>
@@ -71,25 +74,24 @@ namespace words {
 FACTORIZATIONS_BOTH inline std::uint64_t word(std::uint32_t value, std::uint32_t tag) {
   return std::uint64_t{tag} << 32 | value;
 }
-FACTORIZATIONS_BOTH inline void tell(std::uint64_t& place, std::uint32_t value, std::uint32_t tag) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(&place), "l"(word(value, tag)) : "memory");
-#else
-  __atomic_store_n(&place, word(value, tag), __ATOMIC_RELEASE);
-#endif
+/// With 16 bits of the tag: what was told there before is less than 2^16 steps old, for all blocks of a panel are in the
+/// panel before, or a matrix of as many rows came between.
+FACTORIZATIONS_BOTH inline std::uint64_t word(std::uint32_t value, std::uint32_t place, std::uint32_t tag) {
+  return std::uint64_t{tag << 16 | place} << 32 | value;
 }
 /// Two words side by side.
-FACTORIZATIONS_BOTH inline void tell(std::uint64_t* places, double value, std::uint32_t tag) {
+FACTORIZATIONS_BOTH inline void tell(std::uint64_t* places, std::uint64_t first, std::uint64_t second) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(places), "l"(first), "l"(second) : "memory");
+#else
+  __atomic_store_n(places, first, __ATOMIC_RELEASE);
+  __atomic_store_n(places + 1, second, __ATOMIC_RELEASE);
+#endif
+}
+FACTORIZATIONS_BOTH inline void tell_number(std::uint64_t* places, double value, std::uint32_t tag) {
   std::uint64_t bits = 0;
   __builtin_memcpy(&bits, &value, sizeof bits);
-  const std::uint64_t low = word(static_cast<std::uint32_t>(bits), tag);
-  const std::uint64_t high = word(static_cast<std::uint32_t>(bits >> 32), tag);
-#if defined(__CUDA_ARCH__)
-  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(places), "l"(low), "l"(high) : "memory");
-#else
-  __atomic_store_n(places, low, __ATOMIC_RELEASE);
-  __atomic_store_n(places + 1, high, __ATOMIC_RELEASE);
-#endif
+  tell(places, word(static_cast<std::uint32_t>(bits), tag), word(static_cast<std::uint32_t>(bits >> 32), tag));
 }
 [[nodiscard]] FACTORIZATIONS_BOTH inline std::uint64_t heard(const std::uint64_t& place) {
 #if defined(__CUDA_ARCH__)
@@ -98,6 +100,14 @@ FACTORIZATIONS_BOTH inline void tell(std::uint64_t* places, double value, std::u
   return found;
 #else
   return __atomic_load_n(&place, __ATOMIC_ACQUIRE);
+#endif
+}
+FACTORIZATIONS_BOTH inline void hear(const std::uint64_t* places, std::uint64_t& first, std::uint64_t& second) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(places) : "memory");
+#else
+  first = __atomic_load_n(places, __ATOMIC_ACQUIRE);
+  second = __atomic_load_n(places + 1, __ATOMIC_ACQUIRE);
 #endif
 }
 [[nodiscard]] FACTORIZATIONS_BOTH inline bool has_tag(std::uint64_t word, std::uint32_t tag) {
@@ -120,6 +130,7 @@ class PanelSteps {
         place_(first_) {}
 
   FACTORIZATIONS_BOTH void load() {
+    if (thread_ == 0) shared_.offered_by = shared_.special = 0;  // a barrier comes before these are looked at
     FACTORIZATIONS_UNROLL
     for (int j = 0; j < W; ++j) row_[j] = has_row() && j < call_.cols ? call_.a[first_ + j * call_.ld] : 0.0;
     next_ = row_[0];
@@ -144,42 +155,42 @@ class PanelSteps {
     return thread_ % 32 < kPanelWarps ? shared_.of_warp[thread_ % 32] : Offer{};
   }
   FACTORIZATIONS_BOTH void choose_own(const Offer& best_of_block) { own_ = best_of_block; }
-  /// The thread whose row is the block's offer.
+  /// To block `thread`.
   FACTORIZATIONS_BOTH void tell_offer(int step) {
-    if (!is_owner()) return;
-    PanelOffers<W>& offers = *call_.offers;
-    const int half = step % 2;
-    const std::uint32_t tag = call_.first_tag + static_cast<std::uint32_t>(step);
-    words::tell(offers.key_high[half][block_], static_cast<std::uint32_t>(own_.key >> 32), tag);
-    words::tell(offers.key_low[half][block_], static_cast<std::uint32_t>(own_.key), tag);
-    words::tell(offers.order[half][block_], own_.order, tag);
+    if (thread_ >= call_.num_blocks) return;
+    const std::uint32_t tag = tag_of(step);
+    words::tell(call_.offers->offer[step % 2][thread_][block_],
+                words::word(static_cast<std::uint32_t>(own_.key >> 32), tag),
+                words::word(static_cast<std::uint32_t>(own_.key), own_.order / kMostPanelBlocks & 0xffff, tag));
   }
-  FACTORIZATIONS_BOTH void tell_row(int step) {
+  /// The thread whose row is the block's offer lays it before its warp, whose lanes tell it.
+  FACTORIZATIONS_BOTH void show_row(int step) {
     if (!is_owner()) return;
-    std::uint64_t* const places = call_.offers->row[step % 2][block_];
-    const std::uint32_t tag = call_.first_tag + static_cast<std::uint32_t>(step);
     FACTORIZATIONS_UNROLL
-    for (int j = 0; j < W; ++j) {
-      if (j < W - step) words::tell(places + 2 * j, row_[j], tag);  // behind it are the row's own l
-    }
+    for (int j = 0; j < W; ++j) shared_.offered[j] = row_[j];
+    shared_.offered_by = shown_by(step);
+  }
+  FACTORIZATIONS_BOTH void tell_row(int step) const {
+    if (shared_.offered_by != shown_by(step)) return;  // another warp's, or of a step before
+    std::uint64_t* const places = call_.offers->row[step % 2][block_];
+    for (int j = thread_ % 32; j < W - step; j += 32)  // behind it are the row's own l
+      words::tell_number(places + 2 * j, shared_.offered[j], tag_of(step));
   }
   /// The offer of block `thread`.
   template <class Wait>
   [[nodiscard]] FACTORIZATIONS_BOTH Offer of_block(int step, const Wait& wait) const {
     if (thread_ >= call_.num_blocks) return {};
-    const PanelOffers<W>& offers = *call_.offers;
-    const int half = step % 2;
-    const std::uint32_t tag = call_.first_tag + static_cast<std::uint32_t>(step);
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-    std::uint64_t order = 0;
+    const std::uint64_t* const places = call_.offers->offer[step % 2][block_][thread_];
+    const std::uint32_t tag = tag_of(step);
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
     wait([&] {
-      high = words::heard(offers.key_high[half][thread_]);
-      low = words::heard(offers.key_low[half][thread_]);
-      order = words::heard(offers.order[half][thread_]);
-      return words::has_tag(high, tag) && words::has_tag(low, tag) && words::has_tag(order, tag);
+      words::hear(places, first, second);
+      return words::has_tag(first, tag) && static_cast<std::uint16_t>(second >> 48) == static_cast<std::uint16_t>(tag);
     });
-    return {high << 32 | static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(order)};
+    const auto place = static_cast<std::uint32_t>(second >> 32) & 0xffff;
+    return {first << 32 | static_cast<std::uint32_t>(second),
+            place * kMostPanelBlocks + static_cast<std::uint32_t>(thread_)};
   }
   FACTORIZATIONS_BOTH void keep_heard(const Offer& best_of_warp) {
     if (thread_ % 32 == 0) shared_.of_blocks[thread_ / 32] = best_of_warp;
@@ -196,10 +207,11 @@ class PanelSteps {
       const std::uint64_t& place = call_.offers->row[step % 2][chosen_ % kMostPanelBlocks][thread_];
       wait([&] {
         word = words::heard(place);
-        return words::has_tag(word, call_.first_tag + static_cast<std::uint32_t>(step));
+        return words::has_tag(word, tag_of(step));
       });
     }
     const auto value = static_cast<std::uint32_t>(word);
+    if (thread_ % 2 == 1 && (value & 0x7ff00000) == 0x7ff00000) shared_.special = step + 1;
     __builtin_memcpy(reinterpret_cast<unsigned char*>(shared_.chosen) + thread_ * 4, &value, sizeof value);
   }
   /// In the column that the next step compares.
@@ -217,8 +229,14 @@ class PanelSteps {
   }
   FACTORIZATIONS_BOTH void eliminate_others(int step) {
     row_[0] = next_;
-    FACTORIZATIONS_UNROLL
-    for (int j = 2; j < W; ++j) row_[j - 1] = eliminated(step, j);
+    if (shared_.special == step + 1) {
+      FACTORIZATIONS_UNROLL
+      for (int j = 2; j < W; ++j) row_[j - 1] = eliminated(step, j);
+    } else {  // to subtract 0 times a number changes nothing, and takes a third of the instructions of a choice
+      const double l = is_done(step) ? 0.0 : l_;
+      FACTORIZATIONS_UNROLL
+      for (int j = 2; j < W; ++j) row_[j - 1] = __builtin_fma(-l, shared_.chosen[j], row_[j]);
+    }
     row_[W - 1] = l_;
   }
 
@@ -241,9 +259,15 @@ class PanelSteps {
   }
 
  private:
+  [[nodiscard]] FACTORIZATIONS_BOTH std::uint32_t tag_of(int step) const {
+    return call_.first_tag + static_cast<std::uint32_t>(step);
+  }
   [[nodiscard]] FACTORIZATIONS_BOTH bool has_row() const { return first_ < call_.rows; }
   [[nodiscard]] FACTORIZATIONS_BOTH bool is_owner() const {
     return own_.key > 0 ? has_row() && place_ == place_of(own_) : thread_ == 0;
+  }
+  [[nodiscard]] FACTORIZATIONS_BOTH std::int32_t shown_by(int step) const {
+    return 1 + step * kPanelWarps + thread_ / 32;
   }
   [[nodiscard]] FACTORIZATIONS_BOTH bool is_done(int step) const { return place_ <= step; }
   [[nodiscard]] FACTORIZATIONS_BOTH double eliminated(int step, int j) const {
@@ -269,7 +293,7 @@ class PanelSteps {
 /// All steps of one block. Block:
 ///   each(f)                 f(thread) for all threads
 ///   compare(offer, take)    take(thread, best) for all threads, `best` of offer(thread) of the threads of its warp
-///   sync()                  waits for all threads of the block
+///   sync(), sync_warp()     waits for all threads of the block, of the warp
 ///   wait(f)                 returns when f() is true
 template <int W, class Block>
 FACTORIZATIONS_BOTH void factor_panel(const PanelCall<W>& call, Block& block) {
@@ -285,6 +309,8 @@ FACTORIZATIONS_BOTH void factor_panel(const PanelCall<W>& call, Block& block) {
     block.each([&](auto& thread) { thread.tell_offer(step); });
     // While offers are on their way, what is left of the step before, whose row lies in shared memory until the next sync().
     if (step > 0) block.each([&](auto& thread) { thread.eliminate_others(step - 1); });
+    block.each([&](auto& thread) { thread.show_row(step); });
+    block.sync_warp();
     block.each([&](auto& thread) { thread.tell_row(step); });
     block.compare([&](auto& thread) { return thread.of_block(step, wait); },
                   [](auto& thread, const Offer& best) { thread.keep_heard(best); });

@@ -81,6 +81,7 @@ class PanelBlock {
     }
   }
   void sync() {}
+  void sync_warp() {}
   template <class IsThere>
   void wait(const IsThere& is_there) {
     while (!is_there()) std::this_thread::yield();

@@ -323,6 +323,46 @@ void check_threads(std::size_t n) {
   expect(differences[0] + differences[1] == 0, "two threads: other bits than one");
 }
 
+/// Two LU factorizations at once whose panels together have more blocks of threads than the device has multiprocessors: the
+/// blocks of a panel wait for each other, and must not wait for those of the other one. Columns are windows of one vector.
+void check_crowded(std::size_t n) {
+  std::vector<double> values(4 * n);
+  std::mt19937_64 source(15);
+  for (double& x : values) x = static_cast<double>(source() >> 11) * 0x1p-53 - 0.5;
+  const Buffer<double> vector(values);
+  const auto ld = static_cast<int>(n);
+  double sums[2] = {};
+  const auto work = [&](int thread) {
+    const Solver own;
+    cublasHandle_t blas = nullptr;
+    require(cublasCreate(&blas), "cublasCreate");
+    require(cublasSetStream(blas, own.stream), "cublasSetStream");
+    const Buffer<double> a(n * n);
+    const Buffer<int> pivots(n);
+    const Buffer<int> info(1);
+    int elements = 0;
+    require(cusolverDnDgetrf_bufferSize(own.handle, ld, ld, a.get(), ld, &elements), "Dgetrf_bufferSize");
+    const Buffer<double> memory(static_cast<std::size_t>(std::max(elements, 1)));
+    for (int round = 0; round < 3; ++round) {
+      for (std::size_t j = 0; j < n; ++j)
+        require(cudaMemcpyAsync(a.get() + j * n, vector.get() + j * 3, n * sizeof(double), cudaMemcpyDeviceToDevice,
+                                own.stream),
+                "cudaMemcpyAsync");
+      require(cusolverDnDgetrf(own.handle, ld, ld, a.get(), ld, memory.get(), pivots.get(), info.get()), "Dgetrf");
+    }
+    double sum = 0;
+    require(cublasDasum_64(blas, static_cast<std::int64_t>(n * n), a.get(), 1, &sum), "dasum");
+    own.wait();
+    sums[thread] = sum;
+    if (info.values().front() != 0) sums[thread] = -1;
+    cublasDestroy(blas);
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  expect(sums[0] > 0 && sums[0] == sums[1], "two large factorizations at once: other bits, or info is not 0");
+}
+
 /// Scheme native has another order of operations, and so other bits.
 void check_order(const Solver& solver, std::size_t n) {
   using Set = int(int scope, const char* key, const char* value);
@@ -364,6 +404,7 @@ int main(int argc, char** argv) {
   check_failure(solver, 8200, CUBLAS_FILL_MODE_UPPER);
   check_singular(solver, 10241);
   check_threads(10240);
+  check_crowded(18432);
   if (expects_kizami) check_order(solver, 10240);
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
