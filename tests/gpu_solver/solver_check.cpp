@@ -399,13 +399,13 @@ int main(int argc, char** argv) {
     check_potrf(solver, n, CUBLAS_FILL_MODE_LOWER);
     check_potrf(solver, n, CUBLAS_FILL_MODE_UPPER);
   }
-  for (const std::size_t n : {std::size_t{10240}, std::size_t{10501}}) check_getrf(solver, n);
+  for (const std::size_t n : {std::size_t{6144}, std::size_t{7001}}) check_getrf(solver, n);
   check_failure(solver, 8200, CUBLAS_FILL_MODE_LOWER);
   check_failure(solver, 8200, CUBLAS_FILL_MODE_UPPER);
-  check_singular(solver, 10241);
-  check_threads(10240);
+  check_singular(solver, 6145);
+  check_threads(8192);
   check_crowded(18432);
-  if (expects_kizami) check_order(solver, 10240);
+  if (expects_kizami) check_order(solver, 8192);
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }
