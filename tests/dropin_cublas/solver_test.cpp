@@ -201,6 +201,23 @@ TEST_F(Solver, GetrfHasThePivotsOfLapack) {
   EXPECT_TRUE(std::equal(pivots.begin(), pivots.end(), wide_pivots.begin()));
 }
 
+// The row that is chosen for column 10 has an Inf in column 12: rows that were chosen before keep what they have there, all
+// others are Inf or NaN from then on.
+TEST_F(Solver, GetrfLetsAnInfReachWhatIsLeftOfItsColumnAlone) {
+  std::vector<double> finite = random_matrix(5);
+  at(finite, 200, 10) = 1000;
+  std::vector<double> lu = finite;
+  at(lu, 200, 12) = std::numeric_limits<double>::infinity();
+  ASSERT_EQ(getrf(finite), CUSOLVER_STATUS_SUCCESS);
+  ASSERT_EQ(getrf(lu), CUSOLVER_STATUS_SUCCESS);
+  EXPECT_EQ(pivots[10], 201);
+  for (int i = 0; i < 12; ++i) {  // behind, the order of rows is another one
+    for (int j = 0; j < 12; ++j) ASSERT_EQ(at(lu, i, j), at(finite, i, j)) << i << ", " << j;
+  }
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(at(lu, i, 12), at(finite, i, 12)) << i;
+  for (int i = 10; i < kOrder; ++i) ASSERT_FALSE(std::isfinite(at(lu, i, 12))) << i;
+}
+
 TEST_F(Solver, GetrfTellsTheFirstZeroOfTheDiagonal) {
   for (const int place : {0, 70, 332}) {
     std::vector<double> a = random_matrix(6);
