@@ -12,8 +12,9 @@
 
 namespace kizami::dropin::cublas {
 
-/// The largest order of such a triangle. In shared memory are so many elements of 32 lines, and of 24 of L.
-inline constexpr std::int64_t kMostSolved = 256;
+/// The largest order of such a triangle. In shared memory are so many elements of 32 lines, and of 36
+/// of L: of FP64 76 KB, which every card since Ampere gives a block.
+inline constexpr std::int64_t kMostSolved = 128;
 
 /// What a solution has beside a rounding for each row, in roundings: alpha, the division, and two sums that become one.
 inline constexpr std::int64_t kSolvedRoundings = 3;

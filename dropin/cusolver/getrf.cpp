@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "dropin/cublas/relaxed_capture.hpp"
 #include "dropin/cublas/solve_block.hpp"
 #include "dropin/cusolver/level3_calls.hpp"
 #include "dropin/cusolver/panels.hpp"
@@ -20,7 +21,7 @@ using factorizations::PanelOffers;
 using factorizations::Queue;
 
 /// Order of the triangles that are solved with by one kernel: what dtrsm takes (docs/perf/factorizations.md).
-constexpr std::int64_t kSolved = 128;
+constexpr std::int64_t kSolved = cublas::kMostSolved;
 
 /// The moves of panels [first, last), as a queue knows them.
 struct Composed {
@@ -67,6 +68,15 @@ class Lu {
     await(Queue::kUpdate);
   }
 
+  Lu(const Lu&) = delete;
+  Lu& operator=(const Lu&) = delete;
+  /// The program's stream waits for what the other one still has to do, also after an error: memory is freed behind it.
+  ~Lu() {
+    const bool is_joined = is_done(cudaEventRecord(lane_.events[1], lane_.beside)) &&
+                           is_done(cudaStreamWaitEvent(streams_[0], lane_.events[1], 0));
+    if (!is_joined) static_cast<void>(is_done(cudaStreamSynchronize(lane_.beside)));
+  }
+
   void ready(const Matrix&, std::int64_t) {}
   void solve(const Matrix& l, const Matrix& b) {
     if (!is_good()) return;
@@ -81,7 +91,8 @@ class Lu {
     system.c = b.data;
     system.c_down = 1;
     system.c_across = b.ld;
-    if (!cublas::solve_block(system, streams_[queue_]).ok()) status_ = CUSOLVER_STATUS_EXECUTION_FAILED;
+    if (!cublas::solve_block(system, streams_[queue_]).ok())  // nothing is enqueued
+      status_ = status_of(solve_unit_lower(call_.caller, lane_.blas[queue_], l, b));
   }
   void multiply(double, const Matrix& a, const Matrix& b, bool, const Matrix& c) {  // of -1, and as they lie
     if (is_good()) status_ = status_of(subtract_product(call_.caller, lane_.blas[queue_], a, b, c));
@@ -162,6 +173,7 @@ class Lu {
 
 template <class Int>
 SolverAnswer getrf(const SolverCall& call, Int* pivots) noexcept {
+  const cublas::RelaxedCapture relaxed;
   cudaStream_t stream = nullptr;
   if (call.n < solver_sizes.least_getrf || pivots == nullptr) return {};
   const std::int64_t block = solver_sizes.getrf_block;
@@ -174,14 +186,18 @@ SolverAnswer getrf(const SolverCall& call, Int* pivots) noexcept {
   if (allocated.get() == nullptr) return {};
   lay_out(call.n, allocated.get(), memory);
 
-  Lu backend(call, stream, lent.lane(), memory);
-  LuBlocks blocks;
-  blocks.outer = block;
-  blocks.panel = kPanelWidth;
-  blocks.solved = kSolved;
-  lu(backend, Matrix{call.a, call.n, call.n, call.lda}, blocks, true);
-  backend.finish(pivots);
-  return {true, backend.status()};
+  try {
+    Lu backend(call, stream, lent.lane(), memory);
+    LuBlocks blocks;
+    blocks.outer = block;
+    blocks.panel = kPanelWidth;
+    blocks.solved = kSolved;
+    lu(backend, Matrix{call.a, call.n, call.n, call.lda}, blocks, true);
+    backend.finish(pivots);
+    return {true, backend.status()};
+  } catch (...) {  // no memory for the words of an error
+    return {true, CUSOLVER_STATUS_INTERNAL_ERROR};
+  }
 }
 template SolverAnswer getrf<int>(const SolverCall&, int*) noexcept;
 template SolverAnswer getrf<std::int64_t>(const SolverCall&, std::int64_t*) noexcept;

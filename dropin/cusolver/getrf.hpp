@@ -11,7 +11,7 @@
 namespace kizami::dropin::cusolver {
 
 /// Answers the call, or leaves it untouched. info is 0, or the first i with U(i, i) = 0, and pivots are LAPACK's: rows
-/// chosen are the first of the largest, as idamax chooses, but for rounding errors before. Int: int or int64_t
+/// chosen are the first of the largest, as idamax chooses, but for rounding errors before; a NaN is chosen at once. Int: int or int64_t
 /// @range  pivots: device memory; null, which means without pivoting, is left to cuSOLVER, and so is what has more rows
 ///         than the blocks of threads of the device hold, 33792 on an H200
 /// @queue asynchronous

@@ -44,4 +44,10 @@ cublasStatus_t solve_transposed(const void* caller, cublasHandle_t blas, cublasS
                                              CUBLAS_DIAG_NON_UNIT, b.rows, b.cols, &kOne, l.data, l.ld, b.data, b.ld);
 }
 
+cublasStatus_t solve_unit_lower(const void* caller, cublasHandle_t blas, const Matrix& l, const Matrix& b) {
+  return cublas::solve<double, std::int64_t>(Entry{dtrsm, Routine::kTrsm, caller}, blas, CUBLAS_SIDE_LEFT,
+                                             CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, b.rows, b.cols,
+                                             &kOne, l.data, l.ld, b.data, b.ld);
+}
+
 }  // namespace kizami::dropin::cusolver

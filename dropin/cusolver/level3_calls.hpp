@@ -28,4 +28,8 @@ using factorizations::Matrix;
 [[nodiscard]] cublasStatus_t solve_transposed(const void* caller, cublasHandle_t blas, cublasSideMode_t side,
                                               cublasFillMode_t uplo, const Matrix& l, const Matrix& b);
 
+/// B <- L^-1 B, of a lower triangle with a unit diagonal.
+[[nodiscard]] cublasStatus_t solve_unit_lower(const void* caller, cublasHandle_t blas, const Matrix& l,
+                                              const Matrix& b);
+
 }  // namespace kizami::dropin::cusolver

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "dropin/cublas/relaxed_capture.hpp"
 #include "dropin/cusolver/level3_calls.hpp"
 #include "dropin/cusolver/native_solver.hpp"
 #include "dropin/cusolver/panels.hpp"
@@ -68,6 +69,7 @@ SolverAnswer potrf(const SolverCall& call, cublasFillMode_t uplo) noexcept {
   const bool has_size = call.n >= solver_sizes.least_potrf && call.lda <= std::numeric_limits<int>::max();
   cudaStream_t stream = nullptr;
   const std::int64_t half = call.n / 2;
+  const cublas::RelaxedCapture relaxed;
   if (!has_uplo || !has_size || !is_taken(call, half, half, half, stream)) return {};
   const std::int64_t block = solver_sizes.potrf_block;
   const std::int64_t num_blocks = (call.n + block - 1) / block;

@@ -16,7 +16,11 @@ using cublas::Library;
 using cublas::NativeFunction;
 
 constinit NativeFunction create(find_in<Library::kCublas>, "cublasCreate_v2");
+constinit NativeFunction destroy(find_in<Library::kCublas>, "cublasDestroy_v2");
 constinit NativeFunction set_stream(find_in<Library::kCublas>, "cublasSetStream_v2");
+
+/// Of a device, beyond which calls share what others have not done with.
+constexpr int kMostLanes = 8;
 
 /// Lanes that nobody has. They live as long as the process: cuBLAS may be unloaded before the library is.
 struct IdleLanes {
@@ -30,7 +34,17 @@ bool set(cublasHandle_t handle, cudaStream_t stream) {
   return function != nullptr && function(handle, stream) == CUBLAS_STATUS_SUCCESS;
 }
 
-/// @return whether all of it is there; what is not complete stays for as long as the process lives
+/// Of a lane that is not complete, or no longer good.
+void give_up(const Lane& lane) {
+  auto* const function = destroy.as<cublasStatus_t(cublasHandle_t)>();
+  for (int i = 0; i < 2; ++i) {
+    if (lane.blas[i] != nullptr && function != nullptr) static_cast<void>(function(lane.blas[i]));
+    if (lane.events[i] != nullptr) static_cast<void>(is_done(cudaEventDestroy(lane.events[i])));
+  }
+  if (lane.beside != nullptr) static_cast<void>(is_done(cudaStreamDestroy(lane.beside)));
+}
+
+/// @return whether all of it is there
 bool make(Lane& lane) {
   auto* const function = create.as<cublasStatus_t(cublasHandle_t*)>();
   if (function == nullptr) return false;
@@ -47,18 +61,25 @@ bool make(Lane& lane) {
   return set(lane.blas[1], lane.beside);
 }
 
-/// One of the device that nobody has. @return false: there is none
+/// One of the device that nobody has: whose stream is idle, for what waits there may wait for what this call is to do, or
+/// any if there are many. @return false: there is none
 bool take(Lane& lane, int device) {
   IdleLanes& all = idle.get();
   const std::lock_guard lock(all.mutex);
+  Lane* found = nullptr;
+  int count = 0;
   for (Lane& known : all.lanes) {
     if (known.device != device) continue;
-    lane = known;
-    known = all.lanes.back();
-    all.lanes.pop_back();
-    return true;
+    ++count;
+    if (!is_done(cudaStreamQuery(known.beside)) && count < kMostLanes) continue;
+    found = &known;
+    break;
   }
-  return false;
+  if (found == nullptr) return false;
+  lane = *found;
+  *found = all.lanes.back();
+  all.lanes.pop_back();
+  return true;
 }
 
 }  // namespace
@@ -69,14 +90,21 @@ bool is_done(cudaError_t error) {
   return false;
 }
 
-LentLane::LentLane(cudaStream_t stream) noexcept try {
-  const int device = cublas::current_device();
-  if (device < 0) return;
-  Lane lane;
-  if (!take(lane, device) && !make(lane)) return;
-  lane.device = device;
-  if (set(lane.blas[0], stream)) lane_ = lane;
-} catch (...) {  // no memory: none is lent
+LentLane::LentLane(cudaStream_t stream) noexcept {
+  try {
+    const int device = cublas::current_device();
+    if (device < 0) return;
+    Lane lane;
+    const bool is_there = take(lane, device) || make(lane);
+    // An event of another device, or of a device that was reset, is refused here, before anything is enqueued.
+    if (is_there && is_done(cudaEventRecord(lane.events[0], stream)) && set(lane.blas[0], stream)) {
+      lane_ = lane;
+      lane_.device = device;
+    } else {
+      give_up(lane);
+    }
+  } catch (...) {  // no memory: none is lent
+  }
 }
 
 LentLane::~LentLane() {

@@ -18,12 +18,12 @@ struct Lane {
 };
 class LentLane {
  public:
-  /// Of the current device, blas[0] on that stream.
+  /// Of the current device, blas[0] on that stream, with nothing left to do on its own stream, if there is such a one.
   explicit LentLane(cudaStream_t stream) noexcept;
   ~LentLane();
   LentLane(const LentLane&) = delete;
   LentLane& operator=(const LentLane&) = delete;
-  /// False: CUDA or cuBLAS refused something; then nothing is lent.
+  /// False: CUDA or cuBLAS refused something, or the stream is of another device; then nothing is lent.
   [[nodiscard]] bool is_lent() const { return lane_.device >= 0; }
   [[nodiscard]] const Lane& lane() const { return lane_; }
 

@@ -271,7 +271,8 @@ class PanelSteps {
   }
   [[nodiscard]] FACTORIZATIONS_BOTH bool is_done(int step) const { return place_ <= step; }
   [[nodiscard]] FACTORIZATIONS_BOTH double eliminated(int step, int j) const {
-    return is_done(step) ? row_[j] : __builtin_fma(-l_, shared_.chosen[j], row_[j]);
+    const bool is_kept = is_done(step) || j >= W - step;  // behind the columns that are left are the row's own l
+    return is_kept ? row_[j] : __builtin_fma(-l_, shared_.chosen[j], row_[j]);
   }
   [[nodiscard]] static FACTORIZATIONS_BOTH std::int32_t place_of(const Offer& offer) {
     return static_cast<std::int32_t>(offer.order / kMostPanelBlocks);

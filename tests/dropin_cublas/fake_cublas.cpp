@@ -86,6 +86,11 @@ extern "C" cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
   ++handles;
   return CUBLAS_STATUS_SUCCESS;
 }
+extern "C" cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
+  delete reinterpret_cast<FakeHandle*>(handle);
+  --handles;
+  return CUBLAS_STATUS_SUCCESS;
+}
 extern "C" cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   reinterpret_cast<FakeHandle*>(handle)->stream = stream;
   return CUBLAS_STATUS_SUCCESS;

@@ -59,7 +59,7 @@ struct NativeCall {
 using OnNativeCall = std::function<cublasStatus_t(const NativeCall&)>;
 __attribute__((visibility("default"))) OnNativeCall& on_native_call();
 
-/// How many handles the library has made for itself.
+/// How many handles the library has made for itself, and not destroyed.
 __attribute__((visibility("default"))) int created_handles();
 
 }  // namespace kizami::dropin_test

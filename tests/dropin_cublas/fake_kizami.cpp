@@ -540,6 +540,9 @@ cudaError_t CUDARTAPI cudaDeviceGetStreamPriorityRange(int* least, int* greatest
 cudaError_t CUDARTAPI cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
   return cudaStreamCreateWithFlags(stream, flags);
 }
+cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t) { return runtime().is_busy ? cudaErrorNotReady : cudaSuccess; }
+cudaError_t CUDARTAPI cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+cudaError_t CUDARTAPI cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 cudaError_t CUDARTAPI cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t) {
   std::memset(memory, value, bytes);
   return cudaSuccess;

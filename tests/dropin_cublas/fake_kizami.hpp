@@ -127,6 +127,7 @@ Efforts& efforts();
 struct Runtime {
   int device = 0;             ///< what cudaGetDevice() says; below 0: an error
   bool is_capturing = false;  ///< every stream
+  bool is_busy = false;       ///< every stream
   bool can_copy = true;
   int copies = 0;
   int waits = 0;           ///< for a stream

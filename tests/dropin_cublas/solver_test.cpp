@@ -216,6 +216,9 @@ TEST_F(Solver, GetrfLetsAnInfReachWhatIsLeftOfItsColumnAlone) {
   }
   for (int i = 0; i < 10; ++i) ASSERT_EQ(at(lu, i, 12), at(finite, i, 12)) << i;
   for (int i = 10; i < kOrder; ++i) ASSERT_FALSE(std::isfinite(at(lu, i, 12))) << i;
+  for (int i = 0; i < kOrder; ++i) {  // L was made before
+    for (int j = 0; j < 12; ++j) ASSERT_TRUE(std::isfinite(at(lu, i, j))) << i << ", " << j;
+  }
 }
 
 TEST_F(Solver, GetrfTellsTheFirstZeroOfTheDiagonal) {
@@ -239,6 +242,57 @@ TEST_F(Solver, MemoryIsFreedAndHandlesAreUsedAgain) {
   }
   EXPECT_EQ(created_handles(), handles);
   EXPECT_EQ(runtime().held, 0);
+}
+
+/// What waits on the second stream of a call may wait for what the next call is to do.
+TEST_F(Solver, ALaneWhoseStreamIsBusyIsNotLentAgain) {
+  std::vector<double> a = random_matrix(7);
+  ASSERT_EQ(getrf(a), CUSOLVER_STATUS_SUCCESS);
+  const int handles = created_handles();
+  runtime().is_busy = true;
+  a = random_matrix(7);
+  ASSERT_EQ(getrf(a), CUSOLVER_STATUS_SUCCESS);
+  EXPECT_EQ(created_handles(), handles + 2);
+  for (int round = 0; round < 20; ++round) {
+    a = random_matrix(7);
+    ASSERT_EQ(getrf(a), CUSOLVER_STATUS_SUCCESS);
+  }
+  EXPECT_LE(created_handles(), 16);
+}
+
+TEST_F(Solver, ABlockThatCannotBeLaunchedIsSolvedByCublas) {
+  std::vector<double> expected = random_matrix(5);
+  ASSERT_EQ(getrf(expected), CUSOLVER_STATUS_SUCCESS);
+  solved_blocks().status = {StatusCode::kOutOfMemory, "no memory for a kernel"};
+  solved_blocks().count = 0;
+  std::vector<double> lu = random_matrix(5);
+  ASSERT_EQ(getrf(lu), CUSOLVER_STATUS_SUCCESS);
+  EXPECT_EQ(solved_blocks().count, 0);
+  EXPECT_TRUE(std::ranges::any_of(native, [](const NativeCall& x) { return x.name == "cublasDtrsm_v2_64"; }));
+  for (std::size_t i = 0; i < lu.size(); ++i) ASSERT_NEAR(lu[i], expected[i], 1e-10) << i;
+}
+
+/// Memory is freed on the program's stream, behind all that the second stream was given, whatever became of the call.
+TEST_F(Solver, TheProgramsStreamWaitsForTheOtherOne) {
+  for (const bool fails : {false, true}) {
+    native_status = fails ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
+    kizami_status = fails ? Status(StatusCode::kUnsupported, "not this one") : Status();
+    steps().forget();
+    std::vector<double> a = random_matrix(8);
+    EXPECT_EQ(getrf(a), fails ? CUSOLVER_STATUS_EXECUTION_FAILED : CUSOLVER_STATUS_SUCCESS);
+    const std::vector<Step> all = steps().all();
+    ASSERT_GE(all.size(), 3U);
+    const Step& freed = all[all.size() - 1];
+    const Step& waited = all[all.size() - 2];
+    const Step& recorded = all[all.size() - 3];
+    EXPECT_EQ(freed.kind, Step::Kind::kFree);
+    EXPECT_EQ(freed.stream, solver.stream);
+    EXPECT_EQ(waited.kind, Step::Kind::kWait);
+    EXPECT_EQ(waited.stream, solver.stream);
+    EXPECT_EQ(recorded.kind, Step::Kind::kRecord);
+    EXPECT_NE(recorded.stream, solver.stream);
+    EXPECT_EQ(waited.what, recorded.what);
+  }
 }
 
 TEST_F(Solver, AnErrorOfCublasIsOne) {
@@ -298,6 +352,12 @@ TEST_F(LeftToCusolver, WhileAStreamIsCaptured) {
 TEST_F(LeftToCusolver, WithoutMemory) {
   runtime().has_memory = false;
   expect_both_native();
+}
+TEST_F(LeftToCusolver, WhereAnEventIsRefused) {
+  const int handles = created_handles();
+  runtime().works = false;
+  expect_both_native();
+  EXPECT_LE(created_handles(), handles);
 }
 TEST_F(LeftToCusolver, AfterADeviceFailed) {
   const dropin::cublas::Call call;

@@ -383,6 +383,7 @@ void check_order(const Solver& solver, std::size_t n) {
   std::size_t differing = 0;
   for (std::size_t i = 0; i < n; ++i) differing += taken.first.pivots[i] != native.first.pivots[i] ? 1 : 0;
   std::printf("%zu of %zu pivots differ from cuSOLVER's\n", differing, n);
+  expect(differing * 100 <= n, "more than a hundredth of the pivots differ from cuSOLVER's");
 }
 
 }  // namespace
