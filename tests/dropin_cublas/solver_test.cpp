@@ -105,13 +105,22 @@ std::vector<double> definite_triangle(cublasFillMode_t uplo) {
   return a;
 }
 
+/// Whole numbers, in the columns of the first panel many of one size.
+std::vector<double> whole_numbers(unsigned seed) {
+  std::vector<double> a = random_matrix(seed);
+  for (int j = 0; j < kOrder; ++j) {
+    for (int i = 0; i < kOrder; ++i) at(a, i, j) = std::round((j < 64 ? 2 : 1000) * at(a, i, j));
+  }
+  return a;
+}
+
 /// LAPACK's getf2. @return info
-int factor_by_columns(std::vector<double>& a, std::vector<int>& pivots) {
+int factor_by_columns(std::vector<double>& a, std::vector<int>& pivots, int n = kOrder) {
   int info = 0;
   pivots.clear();
-  for (int j = 0; j < kOrder; ++j) {
+  for (int j = 0; j < n; ++j) {
     int best = j;
-    for (int i = j + 1; i < kOrder; ++i) {
+    for (int i = j + 1; i < n; ++i) {
       if (std::abs(at(a, i, j)) > std::abs(at(a, best, j))) best = i;
     }
     pivots.push_back(best + 1);
@@ -119,10 +128,10 @@ int factor_by_columns(std::vector<double>& a, std::vector<int>& pivots) {
       if (info == 0) info = j + 1;
       continue;
     }
-    for (int k = 0; k < kOrder; ++k) std::swap(at(a, j, k), at(a, best, k));
-    for (int i = j + 1; i < kOrder; ++i) {
+    for (int k = 0; k < n; ++k) std::swap(at(a, j, k), at(a, best, k));
+    for (int i = j + 1; i < n; ++i) {
       at(a, i, j) /= at(a, j, j);
-      for (int k = j + 1; k < kOrder; ++k) at(a, i, k) -= at(a, i, j) * at(a, j, k);
+      for (int k = j + 1; k < n; ++k) at(a, i, k) -= at(a, i, j) * at(a, j, k);
     }
   }
   return info;
@@ -199,6 +208,38 @@ TEST_F(Solver, GetrfHasThePivotsOfLapack) {
             CUSOLVER_STATUS_SUCCESS);
   EXPECT_EQ(wide, lu);
   EXPECT_TRUE(std::equal(pivots.begin(), pivots.end(), wide_pivots.begin()));
+}
+
+// Orders that are whole panels and blocks, and a row more or less; equal elements, of which the first is chosen.
+TEST_F(Solver, GetrfHasThemForAllOrders) {
+  for (const int n : {200, 255, 256, 257, 319, 320, 321}) {
+    std::vector<double> a = whole_numbers(static_cast<unsigned>(n));
+    std::vector<double> expected = a;
+    std::vector<double> lu = a;
+    std::vector<int> expected_pivots;
+    const int expected_info = factor_by_columns(expected, expected_pivots, n);
+    ASSERT_EQ(getrf(lu, n), CUSOLVER_STATUS_SUCCESS);
+    EXPECT_EQ(info, expected_info) << n;
+    pivots.resize(static_cast<std::size_t>(n));
+    EXPECT_EQ(pivots.front(), expected_pivots.front()) << n;  // behind it sums are rounded in another order
+    double worst = 0;                                         // of P A - L U
+    for (int i = 0; i < n; ++i) {
+      ASSERT_GE(pivots[static_cast<std::size_t>(i)], i + 1);
+      ASSERT_LE(pivots[static_cast<std::size_t>(i)], n);
+      for (int j = 0; j < n; ++j) std::swap(at(a, i, j), at(a, pivots[static_cast<std::size_t>(i)] - 1, j));
+    }
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < n; ++i) {
+        if (i > j) {
+          EXPECT_LE(std::abs(at(lu, i, j)), 1) << n;
+        }
+        double sum = i <= j ? at(lu, i, j) : 0;
+        for (int k = 0; k < std::min(i, j + 1); ++k) sum += at(lu, i, k) * at(lu, k, j);
+        worst = std::max(worst, std::abs(sum - at(a, i, j)));
+      }
+    }
+    EXPECT_LT(worst, 1e-8) << n;
+  }
 }
 
 // The row that is chosen for column 10 has an Inf in column 12: rows that were chosen before keep what they have there, all
