@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The kernels of dropin/cusolver/panels.hpp, in host memory: all blocks of a panel at once, each in a thread of its own,
-// for they wait for each other; all else thread by thread.
-#include <memory>
-#include <thread>
+// The kernels of dropin/cusolver/panels.hpp, in host memory.
 #include <utility>
 #include <vector>
 
 #include "dropin/cusolver/panels.hpp"
 #include "dropin_cublas/fake_kizami.hpp"
+#include "examples/panel_on_host.hpp"
 
 namespace kizami::dropin::cusolver {
 namespace {
@@ -16,49 +14,12 @@ using namespace factorizations;  // NOLINT(google-build-using-namespace): their 
 
 constexpr int kThreads = 64;  // of the kernel that composes moves
 
-class Block {
- public:
-  Block(const PanelCall<kPanelWidth>& call, int block) {
-    for (int i = 0; i < kPanelThreads; ++i) threads_.emplace_back(call, shared_, i, block);
-  }
-  template <class Step>
-  void each(const Step& step) {
-    for (PanelSteps<kPanelWidth>& thread : threads_) step(thread);
-  }
-  template <class Make, class Take>
-  void compare(const Make& make, const Take& take) {
-    for (std::size_t first = 0; first < threads_.size(); first += 32) {
-      Offer best = make(threads_[first]);
-      for (std::size_t i = first + 1; i < first + 32; ++i) {
-        const Offer offer = make(threads_[i]);
-        if (is_before(offer, best)) best = offer;
-      }
-      for (std::size_t i = first; i < first + 32; ++i) take(threads_[i], best);
-    }
-  }
-  void sync() {}
-  void sync_warp() {}
-  template <class IsThere>
-  void wait(const IsThere& is_there) {
-    while (!is_there()) std::this_thread::yield();
-  }
-
- private:
-  PanelShared<kPanelWidth> shared_{};
-  std::vector<PanelSteps<kPanelWidth>> threads_;
-};
-
 }  // namespace
 
 std::int64_t most_panel_rows() { return dropin_test::runtime().most_panel_rows; }
 
 cudaError_t factor_panel(const PanelCall<kPanelWidth>& call, cudaStream_t) {
-  std::vector<std::unique_ptr<Block>> blocks;
-  std::vector<std::thread> threads;
-  for (int b = 0; b < call.num_blocks; ++b) blocks.push_back(std::make_unique<Block>(call, b));
-  for (const std::unique_ptr<Block>& block : blocks)
-    threads.emplace_back([&call, &block] { factorizations::factor_panel<kPanelWidth>(call, *block); });
-  for (std::thread& thread : threads) thread.join();
+  factor_panel_on_host(call);
   return cudaSuccess;
 }
 

@@ -12,7 +12,6 @@
 #include <numeric>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "dropin/factorizations/panel_steps.hpp"
 #include "dropin/factorizations/recursion.hpp"
 #include "examples/factorizations/substitution_steps.hpp"
+#include "examples/panel_on_host.hpp"
 
 namespace factorizations {
 namespace {
@@ -57,49 +57,13 @@ void add_product(double alpha, const Matrix& a, const Matrix& b, bool is_transpo
 constexpr int kWidth = 8;  // of a panel
 constexpr std::int64_t kSolved = 16;
 
-/// A block of the kernel: all its threads in turn.
-class PanelBlock {
- public:
-  PanelBlock(const PanelCall<kWidth>& call, int block) : call_(call) {
-    for (int i = 0; i < kPanelThreads; ++i) threads_.emplace_back(call_, shared_, i, block);
-  }
-  void run() { factor_panel<kWidth>(call_, *this); }
-
-  template <class Step>
-  void each(const Step& step) {
-    for (PanelSteps<kWidth>& thread : threads_) step(thread);
-  }
-  template <class Make, class Take>
-  void compare(const Make& make, const Take& take) {
-    for (std::size_t first = 0; first < threads_.size(); first += 32) {
-      Offer best = make(threads_[first]);
-      for (std::size_t i = first + 1; i < first + 32; ++i) {
-        const Offer offer = make(threads_[i]);
-        if (is_before(offer, best)) best = offer;
-      }
-      for (std::size_t i = first; i < first + 32; ++i) take(threads_[i], best);
-    }
-  }
-  void sync() {}
-  void sync_warp() {}
-  template <class IsThere>
-  void wait(const IsThere& is_there) {
-    while (!is_there()) std::this_thread::yield();
-  }
-
- private:
-  PanelCall<kWidth> call_;
-  PanelShared<kWidth> shared_;
-  std::vector<PanelSteps<kWidth>> threads_;
-};
-
 /// What the panels of a test tell, one after another.
 struct PanelMemory {
   PanelOffers<kWidth> offers{};
   std::uint32_t next_tag = 1;
 };
 
-/// The panel by the steps of the kernel, its blocks at the same time, as fast as each may go.
+/// The panel by the steps of the kernel.
 Moves<kWidth> factor_by_steps(const Matrix& a) {
   static const auto memory = std::make_unique<PanelMemory>();
   const auto num_blocks = static_cast<int>((a.rows + kPanelThreads - 1) / kPanelThreads);
@@ -113,11 +77,7 @@ Moves<kWidth> factor_by_steps(const Matrix& a) {
                                &memory->offers,
                                &moves};
   memory->next_tag += kWidth;
-  std::vector<std::thread> others;
-  for (int block = 1; block < num_blocks; ++block)
-    others.emplace_back([&call, block] { PanelBlock(call, block).run(); });
-  PanelBlock(call, 0).run();
-  for (std::thread& other : others) other.join();
+  factor_panel_on_host(call);
   return moves;
 }
 
