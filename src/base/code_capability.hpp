@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What code for compute capability 12.x leaves out, since no card that runs it takes it: each has 99 KB of shared memory for a
+// What code leaves out, since no card that runs it takes it. Of compute capability 12.x each has 99 KB of shared memory for a
 // block, and FP64 at 1/64 of the rate of FP32 (CUDA C++ programming guide, compute capabilities). Libraries for all cards are
-// smaller by it. Cards of data centres keep all kernels: on them tests take a card for another one.
+// smaller by it. Cards of data centres keep all other kernels: on them tests take a card for another one.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,11 @@ inline constexpr int kCodeCapability = 0;
 /// A CRT by FP64 instructions, beside the one by limbs of integers.
 [[nodiscard]] constexpr bool code_has_crt_by_fp64(int code_capability = kCodeCapability) {
   return code_capability < 120;
+}
+
+/// Split and CRT of quadrants: of all engines hopper alone repeats moduli.
+[[nodiscard]] constexpr bool code_has_quadrants(int code_capability = kCodeCapability) {
+  return code_capability == 0 || code_capability == 90;
 }
 
 }  // namespace kizami::base

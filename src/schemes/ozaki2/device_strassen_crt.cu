@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/code_capability.hpp"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -366,6 +367,7 @@ template <class T, int kPieces, int kGroups>
 __global__ void __launch_bounds__(device::kThreads, QuadrantsShape<T, kPieces, kGroups>::kBlocksPerSm)
     reconstruct_quadrants(const __grid_constant__ DeviceReconstruction<T> task,
                           const __grid_constant__ StrassenHalves halves, std::int64_t first_col, std::int64_t end_col) {
+  if (!base::code_has_quadrants()) return __trap();
   extern __shared__ __align__(128) unsigned char shared_memory[];
   base::follow_previous_kernel();
   if ((task.state->num_strassen_products == 0) | (task.state->takes_signs != 0)) return;

@@ -6,6 +6,7 @@
 
 #include "base/balanced_launch.hpp"
 #include "base/cluster_sm90.cuh"
+#include "base/code_capability.hpp"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -56,6 +57,7 @@ struct Pass {
 template <class T>
 __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>)
     strassen_pass(const __grid_constant__ Pass<T> pass) {
+  if (!base::code_has_quadrants()) return __trap();
   using P = device::Panel<T>;
   constexpr int kTerms = Element<T>::kTerms;
   constexpr int kPairs = QuadrantPanel<T>::kPairs;

@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdint>
 
+#include "base/code_capability.hpp"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -65,6 +66,7 @@ template <class T>
 template <class T>
 __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>)
     strassen_residues(const __grid_constant__ Work<T> work) {
+  if (!base::code_has_quadrants()) return __trap();
   using P = device::Panel<T>;
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ PlaneRow<device::Element<T>::kTerms, kQuadrantWords<T>> rows[num::kMaxPlanes];
