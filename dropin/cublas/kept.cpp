@@ -15,6 +15,7 @@
 
 #include "base/fork_safe.hpp"
 #include "dropin/cublas/device_failure.hpp"
+#include "dropin/cublas/is_done.hpp"
 #include "dropin/cublas/relaxed_capture.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin/policy/kept_operands.hpp"
@@ -23,13 +24,6 @@
 namespace kizami::dropin {
 namespace cublas {
 namespace {
-
-/// Whether CUDA has done it. No error is left for the next check of the program's or Kizami's.
-bool is_done(cudaError_t error) {
-  if (error == cudaSuccess) return true;
-  static_cast<void>(cudaGetLastError());
-  return false;
-}
 
 /// What a process has of one device, for as long as it lives.
 class Room {

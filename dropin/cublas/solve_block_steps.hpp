@@ -141,7 +141,7 @@ class SolveSteps {
 
   // ---- before a barrier of the warp ----
 
-  /// Of eight rows of X what stands left of the diagonal; and what lies on it is divided.
+  /// Of eight rows of X what stands left of the diagonal.
   KIZAMI_HOST_DEVICE void subtract(int panel) {
     const T* const l = panel_at(panel);
     const int first_row = panel * kSolveRows;

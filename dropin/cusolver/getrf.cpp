@@ -173,9 +173,9 @@ class Lu {
 
 template <class Int>
 SolverAnswer getrf(const SolverCall& call, Int* pivots) noexcept {
+  if (call.n < solver_sizes.least_getrf || pivots == nullptr) return {};
   const cublas::RelaxedCapture relaxed;
   cudaStream_t stream = nullptr;
-  if (call.n < solver_sizes.least_getrf || pivots == nullptr) return {};
   const std::int64_t block = solver_sizes.getrf_block;
   const std::int64_t rest = call.n - block;
   if (!is_taken(call, rest, rest, block, stream) || call.n > most_panel_rows()) return {};

@@ -67,10 +67,11 @@ class Cholesky {
 SolverAnswer potrf(const SolverCall& call, cublasFillMode_t uplo) noexcept {
   const bool has_uplo = uplo == CUBLAS_FILL_MODE_LOWER || uplo == CUBLAS_FILL_MODE_UPPER;
   const bool has_size = call.n >= solver_sizes.least_potrf && call.lda <= std::numeric_limits<int>::max();
+  if (!has_uplo || !has_size) return {};
+  const cublas::RelaxedCapture relaxed;
   cudaStream_t stream = nullptr;
   const std::int64_t half = call.n / 2;
-  const cublas::RelaxedCapture relaxed;
-  if (!has_uplo || !has_size || !is_taken(call, half, half, half, stream)) return {};
+  if (!is_taken(call, half, half, half, stream)) return {};
   const std::int64_t block = solver_sizes.potrf_block;
   const std::int64_t num_blocks = (call.n + block - 1) / block;
   int elements = 0;

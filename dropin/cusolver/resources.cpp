@@ -84,12 +84,6 @@ bool take(Lane& lane, int device) {
 
 }  // namespace
 
-bool is_done(cudaError_t error) {
-  if (error == cudaSuccess) return true;
-  static_cast<void>(cudaGetLastError());
-  return false;
-}
-
 LentLane::LentLane(cudaStream_t stream) noexcept {
   try {
     const int device = cublas::current_device();

@@ -7,7 +7,11 @@
 
 #include <cstddef>
 
+#include "dropin/cublas/is_done.hpp"
+
 namespace kizami::dropin::cusolver {
+
+using cublas::is_done;
 
 /// Handles and a stream of the thread's current device, lent to one call at a time and kept for the next one.
 struct Lane {
@@ -45,8 +49,5 @@ class StreamMemory {
   void* memory_ = nullptr;
   cudaStream_t stream_;
 };
-
-/// False: an error, which is not left for the program's next check.
-[[nodiscard]] bool is_done(cudaError_t error);
 
 }  // namespace kizami::dropin::cusolver

@@ -3,9 +3,9 @@
 
 #include "dropin/cublas/choice.hpp"
 #include "dropin/cublas/device_failure.hpp"
+#include "dropin/cublas/device_lines.hpp"
 #include "dropin/cusolver/level3_calls.hpp"
 #include "dropin/cusolver/native_solver.hpp"
-#include "dropin/cusolver/resources.hpp"
 #include "dropin/policy/answer.hpp"
 #include "dropin/policy/audit.hpp"
 #include "kizami/names.hpp"
@@ -29,10 +29,8 @@ bool is_taken(const SolverCall& call, std::int64_t m, std::int64_t n, std::int64
   if (settings.policy.scheme == Scheme::kNative || is_below(m, n, k, settings.min_size)) return false;
   const cublas::Choice& choice = cublas::chosen(settings, product);
   if (choice.why_native != nullptr || choice.engine != to_string(EngineName::kHopper)) return false;
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  return has_level3() && read_stream(call.handle, stream) && is_done(cudaStreamIsCapturing(stream, &capture)) &&
-         capture == cudaStreamCaptureStatusNone;
-} catch (...) {  // no memory for what is to be known
+  return has_level3() && read_stream(call.handle, stream) && !cublas::is_captured(stream);
+} catch (...) {  // no memory for what is to be known, or CUDA does not say it
   return false;
 }
 

@@ -12,10 +12,10 @@
 //
 // There is no barrier of all blocks. What a block tells lies in words of 8 bytes, part of each a value and part a tag, the
 // number of the step; a word is read and written as one, so who finds the tag has the value, in whatever order words
-// arrive. Each block is told by each: words that all blocks ask for again and again come late. Who waits for the words of all blocks waits for all blocks. Two sets of words take turns: a block that writes the
-// words of step c + 2 over those of step c has heard all blocks in step c + 1, and a block tells of its step c + 1 behind a
-// barrier of its own, before which its threads had what they read in step c. Tags are never used again, in no later
-// kernel either, so that words need no clearing.
+// arrive. Each block has words of its own from each. Who waits for the words of all blocks waits for all blocks. Two sets of
+// words take turns: a block that writes the words of step c + 2 over those of step c has heard all blocks in step c + 1, and
+// a block tells of its step c + 1 behind a barrier of its own, before which its threads had what they read in step c. Tags
+// are never used again, in no later kernel either, so that words need no clearing.
 #pragma once
 
 #include <cstdint>
