@@ -2,6 +2,7 @@
 // Times the product kernels of engines hopper and mma in each of their forms, in one run: all planes of a product, residues
 // over their full range, the residue epilogue.
 //
+//   bench_gpu_product --n 8192 --bytes signed --bytes unsigned --chosen
 //   bench_gpu_product --n 4096 --shape 8192x8192x256 --planes 14 --form ping_pong_128x128 --rounds 15 --sustained 2
 //
 // Columns, in TOPS = 2 m n k planes / time: "call", the median of single launches between two events; "burst", launches
@@ -65,7 +66,8 @@ struct Form {
                        return engines::run_mma_product(d, pointers, f.form, nullptr, raster);
                      },
                      [&f, device](const ProductDesc& d) {
-                       return d.planes_of_modulus == 1 && f.shared_bytes() <= device.shared_bytes;
+                       return d.planes_of_modulus == 1 && !d.has_unsigned_bytes &&
+                              f.shared_bytes() <= device.shared_bytes;
                      },
                      [&f, device](const ProductDesc& d) { return engines::mma_form_for(d, device) == f.form; },
                      [&f, device](const ProductDesc& d) { return engines::predicted_seconds(d, f, device); }});
@@ -73,11 +75,15 @@ struct Form {
   return forms;
 }
 
+constexpr const char* kSigned = "signed";
+constexpr const char* kUnsigned = "unsigned";
+
 struct Options {
   std::vector<bench::Shape> shapes{{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}, {8192, 8192, 8192}};
   std::vector<std::string> forms;
   bool only_chosen = false;
   std::vector<int> rasters{0};
+  std::vector<std::string> bytes{kSigned};
   int planes = 14;
   int planes_of_modulus = 1;
   int rounds = 15;
@@ -99,7 +105,8 @@ class Buffers {
           const std::int64_t stride = operand == 0 ? desc.a_plane_stride : desc.b_plane_stride;
           const std::uint64_t seed = (static_cast<std::uint64_t>(operand) * 512 + static_cast<std::uint64_t>(l)) << 40;
           bench::fill_residues(part(copy, operand) + l * stride, stride,
-                               desc.moduli[static_cast<std::size_t>(l / desc.planes_of_modulus)], seed);
+                               desc.moduli[static_cast<std::size_t>(l / desc.planes_of_modulus)],
+                               desc.has_unsigned_bytes, seed);
         }
       }
     }
@@ -201,7 +208,7 @@ class Measurement {
     for (int l = 0; l < desc_.num_products; ++l) {
       bench::check_elements(buffers_.part(0, 0), buffers_.part(0, 1), buffers_.part(0, 2), desc_.m, desc_.n, desc_.k, l,
                             desc_.moduli[static_cast<std::size_t>(l / desc_.planes_of_modulus)],
-                            77ULL * static_cast<unsigned>(l), wrong);
+                            desc_.has_unsigned_bytes, 77ULL * static_cast<unsigned>(l), wrong);
     }
     check(cudaMemcpy(&result.checksum, sum, 8, cudaMemcpyDeviceToHost), "checksum");
     check(cudaMemcpy(&result.num_wrong, wrong, 4, cudaMemcpyDeviceToHost), "checksum");
@@ -254,6 +261,7 @@ void print(const ProductDesc& desc, const Form& form, int raster, const Result& 
                is_right ? "" : "WRONG", form.is_chosen(desc) ? "chosen" : "");
   records.append(
       bench::Json{{"case", "product " + to_string(shape) + " planes=" + std::to_string(desc.num_products) + " reduce"},
+                  {"bytes", desc.has_unsigned_bytes ? kUnsigned : kSigned},
                   {"form", form.name},
                   {"raster", raster},
                   {"tops", tops(call_ms)},
@@ -288,9 +296,10 @@ void print(const ProductDesc& desc, const Form& form, int raster, const Result& 
 }
 
 /// @return whether every form made the same, right C
-bool run_shape(const bench::Shape& shape, const Options& options, const cudaDeviceProp& device,
+bool run_shape(const bench::Shape& shape, bool is_unsigned, const Options& options, const cudaDeviceProp& device,
                const bench::Records& records) {
-  const ProductDesc desc = planes_of(shape, options.planes * options.planes_of_modulus, options.planes_of_modulus);
+  ProductDesc desc = planes_of(shape, options.planes * options.planes_of_modulus, options.planes_of_modulus);
+  desc.has_unsigned_bytes = is_unsigned;
   const Buffers buffers(desc, static_cast<std::size_t>(device.l2CacheSize));
   bool is_ok = true;
   bool is_first = true;
@@ -323,7 +332,10 @@ int run(const Options& options) {
   std::fprintf(stderr, "%17s %-30s %6s %9s %9s %9s %9s %9s  %s\n", "m x n x k", "form", "raster", "call ms", "call",
                "burst", "sustained", "predicted", "TOPS");
   bool is_ok = true;
-  for (const bench::Shape& shape : options.shapes) is_ok = run_shape(shape, options, device, records) && is_ok;
+  for (const bench::Shape& shape : options.shapes) {
+    for (const std::string& bytes : options.bytes)
+      is_ok = run_shape(shape, bytes == kUnsigned, options, device, records) && is_ok;
+  }
   return is_ok ? 0 : 1;
 }
 
@@ -338,6 +350,8 @@ void add_options(bench::Program& program, Options& options) {
   program.add_option("--form", options.forms, "names of forms; without it all")->check(CLI::IsMember(names));
   program.add_flag("--chosen", options.only_chosen, "only forms that their engines take");
   program.add_option("--raster", options.rasters, "tiles along i before the next j; 0: the engine's choice");
+  program.add_option("--bytes", options.bytes, "residues are symmetric, signed ones, or from 0 to p - 1, unsigned")
+      ->check(CLI::IsMember({kSigned, kUnsigned}));
   program.add_option("--rounds", options.rounds, "timed launches; 0: one that is not timed")
       ->check(CLI::Range(0, 100000));
   program.add_option("--sustained", options.sustained_seconds, "seconds of launches back to back")

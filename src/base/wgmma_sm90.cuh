@@ -40,11 +40,6 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[32], std::uint32_t ro
                                          std::int32_t accumulate) {
   KIZAMI_WGMMA(32, "+r", "m64n64k32.s32.s8.s8", "");
 }
-/// The same of bytes without sign.
-__device__ __forceinline__ void wgmma_u8(std::int32_t (&d)[32], std::uint32_t rows, std::uint32_t columns,
-                                         std::int32_t accumulate) {
-  KIZAMI_WGMMA(32, "+r", "m64n64k32.s32.u8.u8", "");
-}
 /// d (64 x 128) += rows (64 lines) times columns (128 lines), 32 bytes of k; d = without `accumulate`.
 __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[64], std::uint32_t rows, std::uint32_t columns,
                                          std::int32_t accumulate) {
@@ -59,6 +54,24 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[96], std::uint32_t ro
 __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[128], std::uint32_t rows, std::uint32_t columns,
                                          std::int32_t accumulate) {
   KIZAMI_WGMMA(128, "+r", "m64n256k32.s32.s8.s8", "");
+}
+
+/// The same four of bytes without sign.
+__device__ __forceinline__ void wgmma_u8(std::int32_t (&d)[32], std::uint32_t rows, std::uint32_t columns,
+                                         std::int32_t accumulate) {
+  KIZAMI_WGMMA(32, "+r", "m64n64k32.s32.u8.u8", "");
+}
+__device__ __forceinline__ void wgmma_u8(std::int32_t (&d)[64], std::uint32_t rows, std::uint32_t columns,
+                                         std::int32_t accumulate) {
+  KIZAMI_WGMMA(64, "+r", "m64n128k32.s32.u8.u8", "");
+}
+__device__ __forceinline__ void wgmma_u8(std::int32_t (&d)[96], std::uint32_t rows, std::uint32_t columns,
+                                         std::int32_t accumulate) {
+  KIZAMI_WGMMA(96, "+r", "m64n192k32.s32.u8.u8", "");
+}
+__device__ __forceinline__ void wgmma_u8(std::int32_t (&d)[128], std::uint32_t rows, std::uint32_t columns,
+                                         std::int32_t accumulate) {
+  KIZAMI_WGMMA(128, "+r", "m64n256k32.s32.u8.u8", "");
 }
 
 }  // namespace kizami::base

@@ -37,6 +37,7 @@ struct Abilities {
   bool takes_floats = false;    ///< floating-point formats; an engine may refuse some
   bool promotes_sums = false;   ///< Engine::promotes_sums()
   bool repeats_moduli = false;  ///< ProductDesc::planes_of_modulus beyond 1
+  bool takes_unsigned = false;  ///< ProductDesc::has_unsigned_bytes
 };
 
 namespace detail {
@@ -197,6 +198,16 @@ struct NumPlanes {
   }
   if (d.format != SliceFormat::kInt8) {
     if (auto reason = detail::why_floats_refused(d, abilities)) return reason;
+  }
+  if (d.has_unsigned_bytes) {
+    if (!abilities.takes_unsigned) return "has_unsigned_bytes = true, must be false for this engine";
+    if (d.epilogue != product::Epilogue::kReduce || d.num_windows != 0 || d.format != SliceFormat::kInt8)
+      return "has_unsigned_bytes = true, must be false but for the epilogue kReduce of int8 without windows";
+    if (d.k > product::kBlockMaxU8) {
+      return wrong("k", d.k,
+                   "at most " + std::to_string(product::kBlockMaxU8) +
+                       " (kBlockMaxU8): beyond it a sum of bytes without sign leaves INT32");
+    }
   }
   const NumPlanes planes = num_planes_read(d);
   if (auto reason = detail::why_operand_refused("a", d, d.m, d.a_row_stride, d.a_plane_stride, planes.a)) return reason;

@@ -18,8 +18,9 @@ struct FormKernels {
   const void* reduce_add;
   const void* compare;
   std::size_t shared_bytes;
+  const void* reduce_unsigned = nullptr;  ///< of bytes without sign
 };
-inline constexpr int kKernelsOfForm = 5;
+inline constexpr int kKernelsOfForm = 6;
 
 [[nodiscard]] inline const void* kernel_for(const FormKernels& kernels, const product::ProductDesc& d) {
   if (d.num_windows > 0) return kernels.store_windows;
@@ -27,7 +28,7 @@ inline constexpr int kKernelsOfForm = 5;
     case product::Epilogue::kStoreAcc:
       return kernels.store_acc;
     case product::Epilogue::kReduce:
-      return kernels.reduce;
+      return d.has_unsigned_bytes ? kernels.reduce_unsigned : kernels.reduce;
     case product::Epilogue::kReduceAdd:
       return kernels.reduce_add;
     case product::Epilogue::kCompare:
@@ -41,7 +42,8 @@ template <std::size_t kForms>
 class FormGrants {
  public:
   [[nodiscard]] SharedMemoryGrant& of(std::size_t form, const product::ProductDesc& d) {
-    return grants_[form][d.num_windows > 0 ? kKernelsOfForm - 1 : static_cast<std::size_t>(d.epilogue)];
+    const auto epilogue = static_cast<std::size_t>(d.epilogue);
+    return grants_[form][d.num_windows > 0 ? kKernelsOfForm - 1 : d.has_unsigned_bytes ? kKernelsOfForm - 2 : epilogue];
   }
 
  private:

@@ -50,8 +50,8 @@ inline void set_result(const product::ProductDesc& d, const product::Pointers& p
                                  : reinterpret_cast<std::uintptr_t>(pointers.c) % kStored == 0 &&
                                        d.c_col_stride % kStored == 0 &&
                                        (d.num_products == 1 || d.c_plane_stride % kStored == 0);
-  constexpr std::int64_t kShortK = 1 << 16;  // 2^16 products of at most 2^14 each
-  params.has_short_sums = d.k <= kShortK;
+  const std::int64_t most = d.has_unsigned_bytes ? 255 * 255 : 128 * 128;
+  params.has_short_sums = d.k * most <= std::int64_t{1} << 30;
   if (is_wide) return;
   for (int l = 0; l * d.planes_of_modulus < d.num_products; ++l)
     params.moduli[l] = modulus_constants(d.moduli[static_cast<std::size_t>(l)]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The low-precision product as data, and the narrow interface an engine implements.
 //   acc_l = A_l B_l^T in INT32, exactly, for planes l = 0 .. num_products - 1 that share one shape; then an epilogue.
-// Planes are of signed bytes, or of whole numbers in a floating-point format: their products are summed by an
+// Planes are of bytes, with sign or without, or of whole numbers in a floating-point format: their products are summed by an
 // accumulator in FP32 over as many elements of k as it holds exactly, and such sums in INT32.
 // Everything here is an integer: engines must agree bit for bit, for every tiling and thread count.
 #pragma once
@@ -36,6 +36,8 @@ inline constexpr int kMaxPlanesOfModulus = 7;
 /// reaches 2^31 has all residues -128, which only modulus 256 has; there wrap-around is harmless because 256 divides
 /// 2^32. For odd moduli |r| <= 127 and 127^2 * 2^17 < 2^31 - 1.
 inline constexpr std::int64_t kBlockMaxI8 = std::int64_t{1} << 17;
+/// Largest k of one exact INT32 accumulation of bytes without sign, 255^2 each.
+inline constexpr std::int64_t kBlockMaxU8 = ((std::int64_t{1} << 31) - 1) / (255 * 255);
 /// Planes are padded with zeros along k to a multiple of this, and aligned to it in memory.
 inline constexpr std::int64_t kPadBytes = 64;
 
@@ -90,6 +92,8 @@ struct ProductDesc {
   std::int64_t c_col_stride = 0;
   std::int64_t c_plane_stride = 0;
   SliceFormat format = SliceFormat::kInt8;
+  /// The bytes of A and B, of kInt8, are without sign: kReduce, without windows. @range k <= kBlockMaxU8
+  bool has_unsigned_bytes = false;
   /// floating-point formats: elements of k that one FP32 sum holds exactly, a power of two >= 64
   std::int64_t exact_k = 0;
   float allowance = 0;  ///< kCompare: of one unit of acc; k >= 1
@@ -159,6 +163,8 @@ class Engine {
   [[nodiscard]] virtual bool reads_num_products() const noexcept { return false; }
   /// Whether run() takes floating-point planes with k > exact_k, and adds FP32 sums up in INT32.
   [[nodiscard]] virtual bool promotes_sums() const noexcept { return false; }
+  /// Whether run() takes ProductDesc::has_unsigned_bytes, and gains by it.
+  [[nodiscard]] virtual bool prefers_unsigned_bytes() const noexcept { return false; }
   /// false: no offer of query() has a workspace, whatever is asked for. Planners then need not ask for each extent of a product.
   [[nodiscard]] virtual bool needs_workspace() const noexcept { return true; }
   /// Accepts or refuses with a reason. Pure: no side effects, no environment.

@@ -89,7 +89,11 @@ std::int8_t residue_by_search(Int128 x, int p) {
 }
 
 TEST(CpuRef, AgreesWithAnIndependentLoop) {
-  for (const Epilogue epilogue : kEpilogues) {
+  for (const auto& [epilogue, is_unsigned] : {std::pair{Epilogue::kStoreAcc, false},
+                                              {Epilogue::kReduce, false},
+                                              {Epilogue::kReduceAdd, false},
+                                              {Epilogue::kReduce, true}}) {
+    const auto value = [&](std::int8_t byte) -> Int128 { return is_unsigned ? byte & 255 : byte; };
     for (const Fill fill : {Fill::kResidues, Fill::kLowest, Fill::kHighest, Fill::kOpposite, Fill::kBytes}) {
       const ProductCase c({.m = 5,
                            .n = 4,
@@ -98,7 +102,8 @@ TEST(CpuRef, AgreesWithAnIndependentLoop) {
                            .epilogue = epilogue,
                            .fill = fill,
                            .extra_k = 64,
-                           .extra_rows = 3});
+                           .extra_rows = 3,
+                           .has_unsigned_bytes = is_unsigned});
       std::vector<std::byte> expected = c.initial_c();
       const ProductDesc& d = c.desc();
       for (std::int64_t l = d.num_products - 1; l >= 0; --l) {
@@ -106,8 +111,8 @@ TEST(CpuRef, AgreesWithAnIndependentLoop) {
           for (std::int64_t j = 0; j < d.n; ++j) {
             Int128 sum = 0;
             for (std::int64_t x = d.k - 1; x >= 0; --x) {
-              sum += static_cast<Int128>(c.a()[l * d.a_plane_stride + i * d.a_row_stride + x]) *
-                     c.b()[l * d.b_plane_stride + j * d.b_row_stride + x];
+              sum += value(c.a()[l * d.a_plane_stride + i * d.a_row_stride + x]) *
+                     value(c.b()[l * d.b_plane_stride + j * d.b_row_stride + x]);
             }
             const std::int64_t at = l * d.c_plane_stride + j * d.c_col_stride + i;
             if (epilogue == Epilogue::kStoreAcc) {

@@ -54,6 +54,7 @@ struct CaseSpec {
   std::int64_t extra_k = 0;         ///< row strides beyond the least, a multiple of 64
   std::int64_t extra_rows = 0;      ///< c_col_stride beyond m
   bool interleaves_planes = false;  ///< columns of all planes of C side by side, instead of plane after plane
+  bool has_unsigned_bytes = false;  ///< residues from 0 to p - 1
 };
 
 /// Memory aligned to 64 bytes, exactly `bytes` long, so that a sanitizer sees the first byte beyond.
@@ -119,6 +120,7 @@ class ProductCase {
     if (spec_.extra_k != 0) text += " k_stride+" + std::to_string(spec_.extra_k);
     if (spec_.extra_rows != 0) text += " c_stride+" + std::to_string(spec_.extra_rows);
     if (spec_.interleaves_planes) text += " interleaved";
+    if (spec_.has_unsigned_bytes) text += " unsigned";
     return text;
   }
 
@@ -135,6 +137,7 @@ class ProductCase {
     d.k = s.k;
     d.num_products = static_cast<int>(s.moduli.size());
     d.epilogue = s.epilogue;
+    d.has_unsigned_bytes = s.has_unsigned_bytes;
     for (std::size_t l = 0; l < s.moduli.size(); ++l) d.moduli[l] = s.moduli[l];
     const std::int64_t row = base::round_up(s.k, product::kPadBytes) + s.extra_k;
     d.a_row_stride = row;
@@ -155,21 +158,23 @@ class ProductCase {
   [[nodiscard]] std::int8_t element(std::uint64_t seed, std::int64_t l, std::int64_t i, std::int64_t x,
                                     bool is_a) const {
     const int p = spec_.moduli[static_cast<std::size_t>(l)];
+    const int least = spec_.has_unsigned_bytes ? 0 : num::residue_min(p);
+    const int most = spec_.has_unsigned_bytes ? p - 1 : num::residue_max(p);
     const std::uint64_t h = hash(hash(hash(seed * 64 + static_cast<std::uint64_t>(l)) + static_cast<std::uint64_t>(i)) +
                                  static_cast<std::uint64_t>(x));
     switch (spec_.fill) {
       case Fill::kLowest:
-        return static_cast<std::int8_t>(num::residue_min(p));
+        return static_cast<std::int8_t>(least);
       case Fill::kHighest:
-        return static_cast<std::int8_t>(num::residue_max(p));
+        return static_cast<std::int8_t>(most);
       case Fill::kOpposite:
-        return static_cast<std::int8_t>(is_a ? num::residue_min(p) : num::residue_max(p));
+        return static_cast<std::int8_t>(is_a ? least : most);
       case Fill::kBytes:
         return static_cast<std::int8_t>(h >> 56);
       case Fill::kResidues:
         break;
     }
-    return static_cast<std::int8_t>(num::residue_min(p) + static_cast<int>((h >> 32) % static_cast<std::uint64_t>(p)));
+    return static_cast<std::int8_t>(least + static_cast<int>((h >> 32) % static_cast<std::uint64_t>(p)));
   }
 
   /// Rows of k elements, zeros up to a multiple of 64, and beyond that bytes that nobody may use.

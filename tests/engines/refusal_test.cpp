@@ -94,6 +94,33 @@ TEST(Refusals, ModuliAndEpilogue) {
     EXPECT_TRUE(std::holds_alternative<Offer>(engine->query(d, every_feature(2))));
 }
 
+TEST(Refusals, BytesWithoutSign) {
+  expect_refused(
+      [](ProductDesc& d) {
+        d.has_unsigned_bytes = true;
+        d.epilogue = Epilogue::kReduceAdd;
+      },
+      "has_unsigned_bytes = true, must be false");
+  ProductDesc d = good_desc();
+  d.has_unsigned_bytes = true;
+  const auto takes = [&](const Engine& engine) {
+    return std::holds_alternative<Offer>(engine.query(d, every_feature(2)));
+  };
+  EXPECT_TRUE(takes(cpu_ref_engine()));
+  EXPECT_FALSE(takes(cpu_simd_engine()));
+  EXPECT_FALSE(takes(tile_engine()));
+  static_assert(product::kBlockMaxU8 == 33025);
+  d.a_row_stride = d.b_row_stride = 1 << 16;
+  d.a_plane_stride = d.b_plane_stride = 10 << 16;
+  d.k = product::kBlockMaxU8;
+  EXPECT_TRUE(takes(cpu_ref_engine()));
+  ++d.k;
+  const auto answer = cpu_ref_engine().query(d, every_feature(2));
+  ASSERT_TRUE(std::holds_alternative<Refusal>(answer));
+  EXPECT_EQ(std::get<Refusal>(answer).reason,
+            "k = 33026, must be at most 33025 (kBlockMaxU8): beyond it a sum of bytes without sign leaves INT32");
+}
+
 TEST(Refusals, Strides) {
   expect_refused([](auto& d) { d.a_row_stride = 64; }, "a_row_stride = 64");
   expect_refused([](auto& d) { d.b_row_stride = 129; }, "b_row_stride = 129");

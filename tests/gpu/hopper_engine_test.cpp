@@ -83,6 +83,33 @@ TEST_F(HopperEngine, DeepSums) {
   }
 }
 
+TEST_F(HopperEngine, BytesWithoutSign) {
+  for (const std::int64_t m : {16, 80, 144, 257}) {
+    for (const std::int64_t n : {7, 130, 257}) {
+      expect_same_bytes({.m = m, .n = n, .k = 129, .moduli = {256, 255, 253}, .has_unsigned_bytes = true});
+      if (HasFailure()) return;
+    }
+  }
+  for (const Fill fill : {Fill::kResidues, Fill::kHighest, Fill::kOpposite, Fill::kBytes}) {
+    for (int first = 2; first <= 256; first += 51) {
+      std::vector<std::int16_t> moduli;
+      for (int p = first; p < first + 51; ++p) moduli.push_back(static_cast<std::int16_t>(p));
+      expect_same_bytes({.m = 80, .n = 33, .k = 201, .moduli = moduli, .fill = fill, .has_unsigned_bytes = true});
+      if (HasFailure()) return;
+    }
+  }
+  // 16512 is the last k whose residues are taken the short way, 33025 the last k there is.
+  for (const std::int64_t k : {std::int64_t{16512}, std::int64_t{16513}, product::kBlockMaxU8}) {
+    for (const Fill fill : {Fill::kHighest, Fill::kResidues}) {
+      expect_same_bytes(
+          {.m = 80, .n = 33, .k = k, .moduli = {256, 255, 251}, .fill = fill, .has_unsigned_bytes = true});
+      if (HasFailure()) return;
+    }
+  }
+  expect_same_bytes({.m = 1024, .n = 600, .k = 300, .moduli = first_moduli(3), .has_unsigned_bytes = true});
+  expect_same_bytes({.m = 64, .n = 9, .k = 0, .moduli = {256, 13}, .has_unsigned_bytes = true});
+}
+
 TEST_F(HopperEngine, ManyTilesForEveryCta) {
   expect_many_tiles(kSameBytes);
   expect_same_bytes({.m = 1024, .n = 1024, .k = 1024, .moduli = first_moduli(14)});

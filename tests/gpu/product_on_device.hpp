@@ -77,7 +77,7 @@ struct HostProduct {
 [[nodiscard]] inline std::vector<std::uint8_t> expected_c(const HostProduct& p) {
   const ProductDesc& d = p.desc;
   const double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
-  const Engine& engine = macs <= 1e8 ? cpu_ref_engine() : cpu_simd_engine();
+  const Engine& engine = macs <= 1e8 || d.has_unsigned_bytes ? cpu_ref_engine() : cpu_simd_engine();
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   // Rows begin on 64 bytes in this memory.
   const testing::AlignedBytes a(static_cast<std::int64_t>(p.a.size()), 0);

@@ -80,8 +80,10 @@ struct Layout {
   [[nodiscard]] std::size_t plane_bytes() const { return static_cast<std::size_t>(num_planes * rows * plane_row); }
 };
 
+/// @param has_unsigned_planes  residues from 0 to p - 1, in the place of symmetric ones
 template <class T>
-Result split_on_host(const Lines<T>& lines, const num::Rung& rung, int log_stride = kLogStride) {
+Result split_on_host(const Lines<T>& lines, const num::Rung& rung, int log_stride = kLogStride,
+                     bool has_unsigned_planes = false) {
   const Layout layout(lines, rung, log_stride);
   Result r;
   r.stats.resize(static_cast<std::size_t>(lines.num_lines));
@@ -99,6 +101,13 @@ Result split_on_host(const Lines<T>& lines, const num::Rung& rung, int log_strid
   r.planes.assign(layout.plane_bytes(), 0);
   make_residue_planes(lines, r.stats.data(), nullptr, 0, lines.length, rung, 1, r.planes.data(), layout.plane_row,
                       layout.rows * layout.plane_row);
+  if (!has_unsigned_planes) return r;
+  const num::Ring ring = plan::ring_of(kScalarOf<T>);
+  const auto plane_bytes = static_cast<std::size_t>(layout.rows * layout.plane_row);
+  for (std::size_t i = 0; i < r.planes.size(); ++i) {
+    const int p = num::modulus(ring, num::modulus_number(ring, static_cast<int>(i / plane_bytes)));
+    r.planes[i] = static_cast<std::int8_t>((r.planes[i] + p) % p);
+  }
   return r;
 }
 
@@ -114,8 +123,10 @@ struct DeviceSide {
   DeviceArray<std::int8_t> swapped;
   DeviceArray<std::int8_t> planes;
   DeviceArray<std::uint64_t> nonfinite;
+  bool has_unsigned_planes;
 
-  DeviceSide(const HostLines<T>& host, const num::Rung& rung, int log_stride = kLogStride)
+  DeviceSide(const HostLines<T>& host, const num::Rung& rung, int log_stride = kLogStride,
+             bool has_unsigned_residues = false)
       : lines(host.lines),
         layout(host.lines, rung, log_stride),
         data(host.data),
@@ -124,14 +135,15 @@ struct DeviceSide {
         digits(layout.digit_bytes()),
         swapped(layout.digit_bytes()),
         planes(layout.plane_bytes()),
-        nonfinite(std::vector<std::uint64_t>{0}) {
+        nonfinite(std::vector<std::uint64_t>{0}),
+        has_unsigned_planes(has_unsigned_residues) {
     lines.data = data.data();
   }
   [[nodiscard]] DeviceOperand<T> operand() const {
     device::DeviceLineBuffers buffers;
     buffers.stats = stats.data();
     buffers.scales = scales.data();
-    return {lines, buffers, {planes.data(), layout.plane_row, layout.rows * layout.plane_row}};
+    return {lines, buffers, {planes.data(), layout.plane_row, layout.rows * layout.plane_row, has_unsigned_planes}};
   }
   [[nodiscard]] certify::DeviceDigits digit_rows() const {
     return {digits.data(), kIsComplex<T> ? swapped.data() : nullptr, layout.log_stride, layout.digit_row};
@@ -190,6 +202,7 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
   base::DeviceLimits limits;
   ASSERT_TRUE(base::find_device_limits(limits).ok());
   std::uint64_t seed = 1;
+  int num_unsigned = 0;
   for (const auto& [k, log_stride] :
        {Sampled{1, 0}, Sampled{30, 1}, Sampled{127, 2}, Sampled{130, 3}, Sampled{511, 4}, Sampled{1000, 0},
         Sampled{1030, 3}, Sampled{2176, 4}, Sampled{2500, 2}, Sampled{4000, 3}, Sampled{4096, 4}, Sampled{4100, 4},
@@ -207,8 +220,10 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const HostLines<T> a(memory == Memory::kAcross ? 24 : 19, k, memory, memory == Memory::kAcross, ++seed);
         const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
                              ++seed);
-        const DeviceSide<T> x(a, rung, log_stride);
-        const DeviceSide<T> y(b, rung, log_stride);
+        const bool is_unsigned = seed % 4 == 1;
+        const DeviceSide<T> x(a, rung, log_stride, is_unsigned);
+        const DeviceSide<T> y(b, rung, log_stride, is_unsigned);
+        num_unsigned += is_unsigned ? 1 : 0;
         const auto state = this->state_at(0);
         const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
                                                     {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, 0, {},
@@ -220,11 +235,12 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
                                   ", " + std::to_string(bits) + " bits, stride 2^" + std::to_string(log_stride);
-        x.expect(split_on_host(a.lines, rung, log_stride), true, where + ", A");
-        y.expect(split_on_host(b.lines, rung, log_stride), true, where + ", B");
+        x.expect(split_on_host(a.lines, rung, log_stride, is_unsigned), true, where + ", A");
+        y.expect(split_on_host(b.lines, rung, log_stride, is_unsigned), true, where + ", B");
       }
     }
   }
+  EXPECT_GT(num_unsigned, 10);
 }
 
 /// Block digits of a line on a device: [part][64] bytes of each block, its scale and the words of its non-zero terms.
@@ -396,7 +412,8 @@ TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
       const int r = ladder.num_rungs - 1;
       const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(r)];
       const HostLines<T> host(k < 2000 ? 37 : 9, k, memory, memory == Memory::kAlong, ++seed);
-      const DeviceSide<T> x(host, rung, log_stride);
+      const bool is_unsigned = seed % 2 == 0;
+      const DeviceSide<T> x(host, rung, log_stride, is_unsigned);
       const auto state = this->state_at(r);
       Status status = certify::device_statistics<T>(x.lines, x.stats.data(), x.digit_rows(), x.nonfinite.data(),
                                                     state.data(), kNumSms, nullptr);
@@ -404,7 +421,7 @@ TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
       const std::array operands = {x.operand()};
       status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
       ASSERT_TRUE(status.ok()) << status.reason();
-      x.expect(split_on_host(host.lines, rung, log_stride), false,
+      x.expect(split_on_host(host.lines, rung, log_stride, is_unsigned), false,
                "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)));
     }
   }

@@ -48,7 +48,11 @@ TEST_F(TriangleProduct, WritesTheTilesOfOneTriangleAndNoOthers) {
   for (const std::int64_t n : {1, 16, 255, 256, 257, 600, 1024, 2304}) {
     for (const bool is_lower : {true, false}) {
       const std::int64_t m = base::round_up(n, std::int64_t{16});
-      const engines::HostProduct p({.m = m, .n = n, .k = n == 600 ? 1000 : 130, .moduli = engines::first_moduli(5)});
+      const engines::HostProduct p({.m = m,
+                                    .n = n,
+                                    .k = n == 600 ? 1000 : 130,
+                                    .moduli = engines::first_moduli(5),
+                                    .has_unsigned_bytes = n == 257 || n == 600});
       const std::vector<std::uint8_t> all = engines::expected_c(p);
       std::vector<std::uint8_t> expected = p.initial_c;
       std::int64_t num_written = 0;
@@ -80,7 +84,8 @@ TEST_F(TriangleProduct, TakesPlanesOfAWherePairsAreSwapped) {
   const product::TriangleEngine* const engine = product::triangles_of(&engines::hopper_engine());
   ASSERT_NE(engine, nullptr);
   for (const int count : {2, 4, 6}) {
-    engines::HostProduct p({.m = 528, .n = 528, .k = 200, .moduli = engines::first_moduli(6)});
+    engines::HostProduct p(
+        {.m = 528, .n = 528, .k = 200, .moduli = engines::first_moduli(6), .has_unsigned_bytes = count == 4});
     engines::DeviceProduct device(p);
     const DeviceArray<std::int32_t> on_device(std::vector<std::int32_t>{count});
     const Status status =

@@ -23,7 +23,9 @@ TriangleKernels triangle_kernels() {
   static_assert(Permuted::kSharedBytes == InOrder::kSharedBytes);
   constexpr auto* kReduce = &product_i8_sm90<Permuted, Epilogue::kReduce, false, TriangleParams>;
   constexpr auto* kCompare = &product_i8_sm90<InOrder, Epilogue::kCompare, false, TriangleParams>;
-  return {reinterpret_cast<const void*>(kReduce), reinterpret_cast<const void*>(kCompare), Permuted::kSharedBytes};
+  constexpr auto* kReduceUnsigned = &product_i8_sm90<Permuted, Epilogue::kReduce, false, TriangleParams, true>;
+  return {reinterpret_cast<const void*>(kReduce), reinterpret_cast<const void*>(kCompare), Permuted::kSharedBytes,
+          reinterpret_cast<const void*>(kReduceUnsigned)};
 }
 
 }  // namespace kizami::engines::hopper

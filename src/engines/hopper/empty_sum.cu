@@ -35,12 +35,14 @@ __global__ void empty_sum_smxx(const __grid_constant__ ProductParams params) {
 
 FormKernels empty_sum_kernels() {
   using product::Epilogue;
+  const void* const reduce = reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kReduce>);
   return {reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kStoreAcc>),
           nullptr,
-          reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kReduce>),
+          reduce,
           reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kReduceAdd>),
           nullptr,
-          0};
+          0,
+          /*reduce_unsigned=*/reduce};
 }
 
 }  // namespace kizami::engines::hopper

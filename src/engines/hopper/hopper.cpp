@@ -51,8 +51,12 @@ constexpr std::int64_t kRowLimit = std::int64_t{1} << 31;        // of rows with
 constexpr std::int64_t kPlaneLimit = 32767;                      // likewise: INT16 in the parameters
 constexpr std::int64_t kTileLimit = std::int64_t{1} << 31;       // tiles are counted in 31 bits
 
-constexpr Abilities kAbilities{
-    .compares = true, .takes_windows = true, .takes_floats = true, .promotes_sums = true, .repeats_moduli = true};
+constexpr Abilities kAbilities{.compares = true,
+                               .takes_windows = true,
+                               .takes_floats = true,
+                               .promotes_sums = true,
+                               .repeats_moduli = true,
+                               .takes_unsigned = true};
 
 std::optional<std::string> why_refused_here(const ProductDesc& d) {
   using detail::wrong;
@@ -205,9 +209,14 @@ Status launch_triangle_product(const TriangleDesc& triangle, const Pointers& poi
   static constinit base::MadeOnce<hopper::TriangleKernels> made;
   const hopper::TriangleKernels& kernels = made.get(hopper::triangle_kernels);
   const bool compares = d.epilogue == Epilogue::kCompare;
-  const void* const kernel = compares ? kernels.compare : kernels.reduce;
-  static std::array<SharedMemoryGrant, 2> grants;
-  KIZAMI_RETURN_IF_ERROR(grants[compares ? 1 : 0].ask(kernel, kernels.shared_bytes, device.ordinal));
+  const void* const kernel = compares               ? kernels.compare
+                             : d.has_unsigned_bytes ? kernels.reduce_unsigned
+                                                    : kernels.reduce;
+  static std::array<SharedMemoryGrant, 3> grants;
+  KIZAMI_RETURN_IF_ERROR(grants[compares               ? 1
+                                : d.has_unsigned_bytes ? 2
+                                                       : 0]
+                             .ask(kernel, kernels.shared_bytes, device.ordinal));
   const HopperFormTraits& traits = triangle_traits(d.epilogue);
   hopper::TriangleParams params{common_params(d, pointers), {}, 0, triangle_order(triangle)};
   KIZAMI_RETURN_IF_ERROR(encode_maps(d, pointers, traits, params));
@@ -243,6 +252,7 @@ class Hopper final : public product::Engine, public product::FusedSliceEngine, p
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
   [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
   [[nodiscard]] bool promotes_sums() const noexcept override { return true; }
+  [[nodiscard]] bool prefers_unsigned_bytes() const noexcept override { return true; }
 
   [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
     if (auto reason = why_not_there(facts)) return Refusal{*std::move(reason)};

@@ -55,9 +55,10 @@ __device__ __forceinline__ TilePlace place_of(std::uint32_t tile, const Triangle
   return {&params.swapped_map, 1};
 }
 
-/// Params: ProductParams for all tiles of C, TriangleParams for those of a triangle.
+/// Params: ProductParams for all tiles of C, TriangleParams for those of a triangle. Bytes: without sign, or with.
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
-template <class F, product::Epilogue kEpilogue, bool kHasWindows = false, class Params = ProductParams>
+template <class F, product::Epilogue kEpilogue, bool kHasWindows = false, class Params = ProductParams,
+          bool kIsUnsigned = false>
 __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_constant__ Params params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
@@ -137,8 +138,13 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
         for (int k32 = 0; k32 < F::kBlockK / 32; ++k32) {
 #pragma unroll
           for (int b = 0; b < F::kRowBlocks; ++b) {
-            wgmma_s8(acc[b], rows + descriptor_step(b * 64 * F::kBlockK + k32 * 32),
-                     columns + descriptor_step(k32 * 32), accumulate);
+            const std::uint32_t of_b = rows + descriptor_step(b * 64 * F::kBlockK + k32 * 32);
+            const std::uint32_t of_a = columns + descriptor_step(k32 * 32);
+            if constexpr (kIsUnsigned) {
+              wgmma_u8(acc[b], of_b, of_a, accumulate);
+            } else {
+              wgmma_s8(acc[b], of_b, of_a, accumulate);
+            }
           }
           accumulate = 1;
         }
@@ -188,6 +194,8 @@ template <class F>
   using product::Epilogue;
   FormKernels kernels{};
   kernels.reduce = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduce>);
+  kernels.reduce_unsigned =
+      reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduce, false, ProductParams, true>);
   if constexpr (F::kLineOrder == LineOrder::kInOrder && F::kRowBlocks * F::kTileI / 2 <= 128) {
     kernels.store_acc = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kStoreAcc>);
     kernels.reduce_add = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduceAdd>);

@@ -28,6 +28,7 @@ using base::swizzled_lines;
 using base::wgmma_commit;
 using base::wgmma_fence;
 using base::wgmma_s8;
+using base::wgmma_u8;
 using base::wgmma_wait;
 
 // ---- registers of the warps of a warpgroup ----

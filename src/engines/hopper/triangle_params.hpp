@@ -23,7 +23,8 @@ inline constexpr int kTriangleTile = 256;
 struct TriangleKernels {
   const void* reduce;
   const void* compare;
-  std::size_t shared_bytes;  ///< of either
+  std::size_t shared_bytes;  ///< of each
+  const void* reduce_unsigned;
 };
 [[nodiscard]] TriangleKernels triangle_kernels();
 

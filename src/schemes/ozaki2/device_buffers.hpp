@@ -99,4 +99,13 @@ inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
 /// The product of one main chunk with that many moduli.
 [[nodiscard]] product::ProductDesc device_main_product(const plan::Plan& plan, const plan::Chunk& chunk,
                                                        int num_moduli);
+
+/// Where its operands lie.
+[[nodiscard]] inline DevicePlanes planes_of_a(const DeviceMainBuffers& main, const product::ProductDesc& desc) {
+  return {main.a_planes, desc.a_row_stride, desc.a_plane_stride, desc.has_unsigned_bytes};
+}
+[[nodiscard]] inline DevicePlanes planes_of_b(const DeviceMainBuffers& main, const product::ProductDesc& desc) {
+  return {main.b_planes, desc.b_row_stride, desc.b_plane_stride, desc.has_unsigned_bytes};
+}
+
 }  // namespace kizami::ozaki2

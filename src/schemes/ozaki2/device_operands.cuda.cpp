@@ -225,20 +225,38 @@ certify::DeviceCertifier<T> DeviceOperands<T>::certifier() const {
 }
 
 template <class T>
+bool DeviceOperands<T>::has_unsigned_planes() const {
+  return stage_.engine->prefers_unsigned_bytes() && plan_.shape.k <= product::kBlockMaxU8 &&
+         stage_.chunk.kc >= plan_.shape.k && !has_kept();
+}
+
+template <class T>
+product::ProductDesc DeviceOperands<T>::product_of(const plan::Chunk& chunk, int num_moduli) const {
+  product::ProductDesc desc = device_main_product(plan_, chunk, num_moduli);
+  desc.has_unsigned_bytes = has_unsigned_planes();
+  return desc;
+}
+
+template <class T>
+product::ProductDesc DeviceOperands<T>::product_of_sums() const {
+  product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
+  desc.has_unsigned_bytes = has_unsigned_planes();
+  return desc;
+}
+
+template <class T>
 DeviceOperand<T> DeviceOperands<T>::whole_operand(const CallOperand<T>& operand, Side side) const {
-  const product::ProductDesc desc = device_main_product(plan_, stage_.chunk, 0);
+  const product::ProductDesc desc = product_of(stage_.chunk, 0);
   const DeviceMainBuffers& main = buffers_.main;
-  if (side == Side::kA)
-    return {operand.lines, operand.buffers, {main.a_planes, desc.a_row_stride, desc.a_plane_stride}};
-  return {operand.lines, operand.buffers, {main.b_planes, desc.b_row_stride, desc.b_plane_stride}};
+  if (side == Side::kA) return {operand.lines, operand.buffers, planes_of_a(main, desc)};
+  return {operand.lines, operand.buffers, planes_of_b(main, desc)};
 }
 
 template <class T>
 DevicePlanes DeviceOperands<T>::planes_of_sums(Side side) const {
-  const product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
+  const product::ProductDesc desc = product_of_sums();
   const DeviceMainBuffers& main = buffers_.main;
-  if (side == Side::kA) return {main.a_planes, desc.a_row_stride, desc.a_plane_stride};
-  return {main.b_planes, desc.b_row_stride, desc.b_plane_stride};
+  return side == Side::kA ? planes_of_a(main, desc) : planes_of_b(main, desc);
 }
 
 /// Statistics of both operands, with the sampled digits if they all fit, and with the planes of the lowest rung if the

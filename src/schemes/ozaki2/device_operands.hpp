@@ -61,6 +61,10 @@ class DeviceOperands {
   [[nodiscard]] const CallOperand<T>& a() const { return a_; }
   [[nodiscard]] const CallOperand<T>& b() const { return b_; }
   [[nodiscard]] bool has_kept() const { return a_.kept || b_.kept; }
+  /// device_main_product() and strassen_product() of this call, whose planes have residues 0 .. p - 1 in bytes without sign where
+  /// the engine gains by it, a sum over k fits, and nothing is kept of an operand: what is kept, any engine may read.
+  [[nodiscard]] product::ProductDesc product_of(const plan::Chunk& chunk, int num_moduli) const;
+  [[nodiscard]] product::ProductDesc product_of_sums() const;
   /// What is learned of the call, where it is to be told.
   [[nodiscard]] const device::EffortReport& learned() const { return learned_; }
   [[nodiscard]] std::int32_t num_planes(int rung) const;
@@ -124,6 +128,7 @@ class DeviceOperands {
   }
   [[nodiscard]] const num::Ladder& ladder() const { return stage_.ladder; }
   [[nodiscard]] CallOperand<T>& operand(Side side) { return side == Side::kA ? a_ : b_; }
+  [[nodiscard]] bool has_unsigned_planes() const;
   [[nodiscard]] DeviceOperand<T> whole_operand(const CallOperand<T>& operand, Side side) const;
   [[nodiscard]] DevicePlanes planes_of_sums(Side side) const;
   [[nodiscard]] certify::DeviceDigits early_digits(Side side) const;

@@ -43,10 +43,16 @@ struct PlaneRow {
 /// The bits of the float n are kFloatBits + n. @range n in [2^23, 2^24)
 inline constexpr std::int32_t kFloatBits = 0x4B000000 - (1 << 23);
 
+/// Which residues a plane has: symmetric ones, or those from 0 to p - 1. The latter are r = x - p floor(x / p), and
+/// floor(x / p) = rint((x - (p - 1) / 2) / p) for odd p: B is smaller by that, and addend keeps the low byte that of r.
+enum class Residues : std::uint8_t { kSymmetric, kUnsigned };
+
 /// Chooses B for a row whose sums reach so far from 0.
 template <int kTerms, int kWords>
-constexpr void set_quotient(PlaneRow<kTerms, kWords>& row, int reach) {
+constexpr void set_quotient(PlaneRow<kTerms, kWords>& row, int reach, Residues residues) {
   const int p = -row.minus_p;
+  const int middle = residues == Residues::kUnsigned && p % 2 == 1 ? (p - 1) / 2 : 0;
+  reach += middle;
   row.inverse = 1.0F / static_cast<float>(p);
   const double d = static_cast<double>(row.inverse) * p - 1.0;  // exact
   const int lowest = ((1 << 23) + reach + p) / p * p;
@@ -66,9 +72,9 @@ constexpr void set_quotient(PlaneRow<kTerms, kWords>& row, int reach) {
     }
   }
   if (p % 2 == 1 && least >= 0.499) throw "no base keeps the quotient's error below a half";  // does not compile
-  row.base = kFloatBits + best;
+  row.base = kFloatBits + best - middle;
   int low_byte = 0;
-  while (p % 2 == 1 && (low_byte * p - beta_of_best) % 256 != 0) ++low_byte;
+  while (p % 2 == 1 && (low_byte * p - (beta_of_best - middle)) % 256 != 0) ++low_byte;
   row.addend = static_cast<float>((3 << 22) + low_byte);
 }
 
@@ -79,12 +85,14 @@ inline constexpr int kMostSummed = 4;
 
 /// The plane of factors[t] times term t, modulo p.
 template <int kTerms, int kWords, ByteDigits kDigits>
-[[nodiscard]] constexpr PlaneRow<kTerms, kWords> plane_row(int p, const std::array<int, 2>& factors) {
+[[nodiscard]] constexpr PlaneRow<kTerms, kWords> plane_row(int p, const std::array<int, 2>& factors,
+                                                           Residues residues) {
   PlaneRow<kTerms, kWords> row;
   row.minus_p = -p;
   constexpr bool kIsSigned = kDigits == ByteDigits::kSigned;
   set_quotient(
-      row, kIsSigned ? kMostSummed * 128 * 128 * 4 * kTerms * kWords : 255 * 128 * 4 * kTerms * kWords + kTerms * 128);
+      row, kIsSigned ? kMostSummed * 128 * 128 * 4 * kTerms * kWords : 255 * 128 * 4 * kTerms * kWords + kTerms * 128,
+      residues);
   const auto residue = [&](int exponent, int factor) {
     return num::symmetric_residue(static_cast<std::int64_t>(num::power_of_two_residue(exponent, p)) * factor, p);
   };
@@ -99,7 +107,7 @@ template <int kTerms, int kWords, ByteDigits kDigits>
 }
 
 /// In Z[i]: U and V of two-product moduli, re + s im and re - s im; then re, im and their sum.
-template <int kTerms, int kWords, ByteDigits kDigits>
+template <int kTerms, int kWords, ByteDigits kDigits, Residues kResidues>
 [[nodiscard]] constexpr auto plane_rows() {
   constexpr num::Ring kRing = kTerms == 2 ? num::Ring::kComplex : num::Ring::kReal;
   constexpr std::size_t kModuli = kTerms == 2 ? num::kComplexModuli.size() : num::kRealModuli.size();
@@ -112,19 +120,22 @@ template <int kTerms, int kWords, ByteDigits kDigits>
       const std::array<int, 2> factors = planes == 1   ? std::array{1, 0}
                                          : planes == 2 ? std::array{1, i == 0 ? root : -root}
                                                        : std::array{i != 1 ? 1 : 0, i != 0 ? 1 : 0};
-      rows[static_cast<std::size_t>(num::num_planes(kRing, l) + i)] = plane_row<kTerms, kWords, kDigits>(p, factors);
+      rows[static_cast<std::size_t>(num::num_planes(kRing, l) + i)] =
+          plane_row<kTerms, kWords, kDigits>(p, factors, kResidues);
     }
   }
   return rows;
 }
-template <int kTerms, int kWords, ByteDigits kDigits>
-__device__ constexpr auto kPlaneRows = plane_rows<kTerms, kWords, kDigits>();
+template <int kTerms, int kWords, ByteDigits kDigits, Residues kResidues>
+__device__ constexpr auto kPlaneRows = plane_rows<kTerms, kWords, kDigits, kResidues>();
 
 /// Copies the rows of planes [0, num_planes) to shared memory; the threads of the block share the work.
 template <ByteDigits kDigits = ByteDigits::kUnsigned, int kTerms, int kWords>
-__device__ void load_plane_rows(PlaneRow<kTerms, kWords>* rows, int num_planes) {
+__device__ void load_plane_rows(PlaneRow<kTerms, kWords>* rows, int num_planes, bool is_unsigned) {
   constexpr int kSize = static_cast<int>(sizeof(PlaneRow<kTerms, kWords>) / 4);
-  const auto* const from = reinterpret_cast<const std::uint32_t*>(kPlaneRows<kTerms, kWords, kDigits>.data());
+  const auto* const from = reinterpret_cast<const std::uint32_t*>(
+      is_unsigned ? kPlaneRows<kTerms, kWords, kDigits, Residues::kUnsigned>.data()
+                  : kPlaneRows<kTerms, kWords, kDigits, Residues::kSymmetric>.data());
   for (int i = static_cast<int>(threadIdx.x); i < num_planes * kSize; i += static_cast<int>(blockDim.x))
     reinterpret_cast<std::uint32_t*>(rows)[i] = from[i];
 }

@@ -219,7 +219,8 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   const Room<T> room{memory, memory + kElementBytes<T>, stats};
   load(work, selection, place_of(work, number), room);
   kernels::load_plane_rows(rows,
-                           num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
+                           num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli),
+                           work.tasks[0].operand.planes.is_unsigned);
 #pragma unroll 1
   while (number < end) {
     device::wait_for_copies();

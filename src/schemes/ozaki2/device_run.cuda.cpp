@@ -233,7 +233,7 @@ class Ozaki2Call {
                               const DeviceReconstruction<T>& whole) {
     const StrassenHalves halves = strassen_halves({plan_.shape.scalar, num_i, num_j, plan_.shape.k});
     if (!splits_in_one_pass(plan_)) KIZAMI_RETURN_IF_ERROR(operands_.load_sums({i, num_i, j, num_j, 0, 0}, halves));
-    product::ProductDesc desc = strassen_product(plan_, ladder().rungs[0].num_moduli);
+    product::ProductDesc desc = operands_.product_of_sums();
     desc.m = halves.m;
     desc.n = halves.n;
     const DeviceMainBuffers& main = operands_.buffers().main;
@@ -265,9 +265,9 @@ class Ozaki2Call {
     const bool reads_count = stage_.engine->reads_num_products();
     const int top = reads_count && !knows_rung ? ladder().num_rungs - 1 : rung;
     const int num_moduli = ladder().rungs[static_cast<std::size_t>(top)].num_moduli;
-    product::ProductDesc desc = device_main_product(plan_, chunk, num_moduli);
-    const DevicePlanes a_planes{main.a_planes, desc.a_row_stride, desc.a_plane_stride};
-    const DevicePlanes b_planes{main.b_planes, desc.b_row_stride, desc.b_plane_stride};
+    product::ProductDesc desc = operands_.product_of(chunk, num_moduli);
+    const DevicePlanes a_planes = planes_of_a(main, desc);
+    const DevicePlanes b_planes = planes_of_b(main, desc);
     DeviceReconstruction<T> crt;
     crt.planes = {main.residues, num_moduli, desc.c_col_stride, desc.c_plane_stride};
     crt.tables = device_crt_tables(plan_.schedule.facts.device, plan::ring_of(plan_.shape.scalar));

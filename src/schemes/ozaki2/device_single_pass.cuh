@@ -103,7 +103,7 @@ __device__ __forceinline__ void pass_over_lines(const Pass<T>& pass) {
   } else {
     device::load_panel<T, P>(lines, task.is_across, first_line, first, length, panel);
   }
-  load_plane_rows(rows, pass.num_planes);
+  load_plane_rows(rows, pass.num_planes, task.operand.planes.is_unsigned);
   device::wait_for_copies();
   if constexpr (sizeof(T) < 16) {
     if (is_in_chunks) device::order_chunks<T, P::kMostLength, P>(length, panel);

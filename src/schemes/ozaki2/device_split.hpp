@@ -22,6 +22,7 @@ struct DevicePlanes {
   std::int8_t* data = nullptr;
   std::int64_t row_stride = 0;  ///< a multiple of 64; each row is zero-filled up to it
   std::int64_t plane_stride = 0;
+  bool is_unsigned = false;  ///< residues are 0 .. p - 1, in bytes without sign; else symmetric ones
 };
 
 /// One operand of a device split, or a subset of its lines: line_buffers are those of the first line.
@@ -51,7 +52,7 @@ struct KeptPlanes {
 /// make_residue_planes() at the rung of state->selection, of elements [first, first + length) of every line, with the
 /// statistics and shifts that the selection calls for. Also writes line_buffers.scales: line_scale(), or kSkipLine for
 /// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of device::kReadRows.
-/// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit integers
+/// @range  one or two operands of equal row strides and residues of planes; first a multiple of 64; rungs of at most 184-bit integers
 /// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_first_rung and
 ///         state->look say that the planes are those of state->first_rung already and that is the rung
 template <class T>

@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>
   } else {
     load_panel(lines, task.is_across, at, panel);
   }
-  kernels::load_plane_rows<kernels::ByteDigits::kSigned>(rows, pass.num_planes);
+  kernels::load_plane_rows<kernels::ByteDigits::kSigned>(rows, pass.num_planes, task.operand.planes.is_unsigned);
   device::wait_for_copies();
   if constexpr (sizeof(T) < 16) {
     if (is_in_chunks) device::order_chunks<T>(2 * half, panel);
