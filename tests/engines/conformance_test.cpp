@@ -93,7 +93,9 @@ TEST(CpuRef, AgreesWithAnIndependentLoop) {
                                               {Epilogue::kReduce, false},
                                               {Epilogue::kReduceAdd, false},
                                               {Epilogue::kReduce, true}}) {
-    const auto value = [&](std::int8_t byte) -> Int128 { return is_unsigned ? byte & 255 : byte; };
+    const auto value = [without_sign = is_unsigned](std::int8_t byte) -> Int128 {
+      return without_sign ? byte & 255 : byte;
+    };
     for (const Fill fill : {Fill::kResidues, Fill::kLowest, Fill::kHighest, Fill::kOpposite, Fill::kBytes}) {
       const ProductCase c({.m = 5,
                            .n = 4,

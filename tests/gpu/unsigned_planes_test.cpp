@@ -54,8 +54,8 @@ template <class T>
 void expect_unsigned(const std::string& line) {
   const Found of_hopper = found<T>(line, EngineName::kHopper);
   EXPECT_EQ(of_hopper.beyond, 0) << line;
-  EXPECT_GT(of_hopper.upper, 100) << line;
-  EXPECT_GT(found<T>(line, EngineName::kMma).beyond, 100) << line;
+  EXPECT_GT(of_hopper.upper, 50) << line;
+  EXPECT_GT(found<T>(line, EngineName::kMma).beyond, 50) << line;
 }
 
 TEST_F(UnsignedPlanes, OfEveryTypeAndEngine) {
