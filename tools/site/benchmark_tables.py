@@ -12,8 +12,8 @@ WHO = {"native": "cuBLAS, native", "hopper": "Kizami", "cublas/dynamic": "cuBLAS
 
 
 def error(rows):
-    """Of the first row, or what stands for one that was not looked at (recorded as -1)."""
-    return f"{rows[0]['error']:.1e}" if rows[0]["error"] >= 0 else "not checked"
+    """Of the first row that was looked at, or what stands for none (recorded as -1)."""
+    return next((f"{row['error']:.1e}" for row in rows if row["error"] >= 0), "not checked")
 
 
 def records(path):
@@ -30,7 +30,7 @@ def newest_run(rows, who):
 
 
 def square_runs(rows):
-    """{type: {(n, phi): {who: [record]}}} of square products, each by the newest run of it that has native and Kizami, and a rival if any has."""
+    """{type: {(n, phi): {who: [record]}}} of square products, each by the newest run of it that has native and Kizami, and a rival by the newest that has one."""
     cases = {}
     for row in rows:
         shape = CASE.match(row["case"])
@@ -38,7 +38,8 @@ def square_runs(rows):
             cases.setdefault((shape[1], int(shape[2]), float(shape[5])), []).append(row)
     out = {}
     for (letter, n, phi), own in sorted(cases.items(), key=lambda case: list(TYPES).index(case[0][0])):
-        for row in newest_run(own, ["native", "hopper", "cublas/dynamic"]) or newest_run(own, ["native", "hopper"]):
+        rivals = [row for row in newest_run(own, ["native", "hopper", "cublas/dynamic"]) if row["who"] == "cublas/dynamic"]
+        for row in [row for row in newest_run(own, ["native", "hopper"]) if row["who"] != "cublas/dynamic"] + rivals:
             out.setdefault(letter, {}).setdefault((n, phi), {}).setdefault(row["who"], []).append(row)
     return out
 
@@ -60,9 +61,11 @@ def gemm_section(path):
     if not runs:
         raise SystemExit(f"{path} has no run of native and hopper")
     first = next(row for cases in runs.values() for who in cases.values() for row in who["native"] if "device" in row)
+    rival_commits = sorted({row["commit"] for cases in runs.values() for who in cases.values() for row in who.get("cublas/dynamic", [])}) or ["none has"]
     lines = [f"By `bench_gpu_gemm` ({first['device']}, driver {first['driver']}), the newest run of each case that has native beside Kizami: column-major NN, alpha = 1, beta = 0,",
              "inputs (uniform - 0.5) exp(phi normal), medians of interleaved rounds by the device's clock, all that a call does included. Figures are TFLOPS; the error is the largest of",
-             "16 rows relative to |A||B|. \"All bits\" promises 2^-52 (FP32: 2^-23), where the run has it. The ratio is Kizami's to native.", ""]
+             "16 rows relative to |A||B|. \"All bits\" promises 2^-52 (FP32: 2^-23), where the run has it. The ratio is Kizami's to native. cuBLAS's emulation",
+             f"is of the newest run that had it ({', '.join(rival_commits)}), on a card of its own.", ""]
     for letter, cases in runs.items():
         commits = sorted({row["commit"] for who in cases.values() for rows in who.values() for row in rows})
         has_rival = any("cublas/dynamic" in who for who in cases.values())
