@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
@@ -212,13 +213,17 @@ void add_published(const Published& x, std::vector<ModelRow>& out) {
   return request;
 }
 
-/// Whether a record was made with Strassen's products of quadrants (ADR 54): of the day that they came, by its commit.
-[[nodiscard]] bool has_quadrants(std::string_view date, std::string_view commit) {
+/// Whether a record was made with Strassen's products of quadrants (ADR 54), complex numbers later than real ones: of the day that they
+/// came, by its commit.
+[[nodiscard]] bool has_quadrants(bool is_complex, std::string_view date, std::string_view commit) {
   constexpr std::string_view kFirstDay = "2026-11-26";
-  constexpr std::string_view kCommitsOfThatDay[] = {"83d242b1", "e1cd4d78", "e0fee68b",
-                                                    "a4a8b76c", "dc68ce15", "3735352c"};
-  if (date != kFirstDay) return date > kFirstDay;
-  return std::ranges::find(kCommitsOfThatDay, commit) != std::end(kCommitsOfThatDay);
+  constexpr std::string_view kFirstDayOfComplex = "2026-11-29";
+  constexpr std::string_view kCommits[] = {"83d242b1", "e1cd4d78", "e0fee68b", "a4a8b76c", "dc68ce15", "3735352c"};
+  constexpr std::string_view kCommitsOfComplex[] = {"cefce474", "a9234b9f", "0c354e9a", "ccd024b8"};
+  if (const auto first = is_complex ? kFirstDayOfComplex : kFirstDay; date != first) return date > first;
+  const std::span<const std::string_view> commits =
+      is_complex ? std::span<const std::string_view>(kCommitsOfComplex) : kCommits;
+  return std::ranges::find(commits, commit) != commits.end();
 }
 
 /// What a row proves of constants: D and Z, squares of n = 1024, 4096 and 8192, were fitted to; of ec, whose kernels were
@@ -308,7 +313,8 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     measured.request.k = k;
     measured.request.is_update = spec.ends_with(kUpdate);
     measured.date = json.at("date").get<std::string>();
-    measured.request.may_take_quadrants = has_quadrants(measured.date, json.at("commit").get<std::string>());
+    measured.request.may_take_quadrants =
+        has_quadrants(kizami::is_complex(measured.request.scalar), measured.date, json.at("commit").get<std::string>());
     ModelRow& row = measured.row;
     row.card = "h200";
     row.release = "Kizami " + json.at("commit").get<std::string>();

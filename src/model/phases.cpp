@@ -125,10 +125,25 @@ struct Counts {
   return {static_cast<double>(moduli), static_cast<double>(planes * of_digits), static_cast<double>(planes * of_plane)};
 }
 
+/// Those of the type; none of real FP32 numbers.
+[[nodiscard]] QuadrantModel quadrants_of(const Setting& s) {
+  const ResidueModel& model = s.program.residues;
+  switch (s.request.scalar) {
+    case Scalar::kF64:
+      return model.quadrants;
+    case Scalar::kC128:
+      return model.quadrants_complex;
+    case Scalar::kC64:
+      return model.quadrants_fp32_complex;
+    default:
+      return {};
+  }
+}
+
 /// Whether seven products of quadrants may stand for the eight of a whole one.
 [[nodiscard]] bool may_take_quadrants(const Setting& s, const Counts& c) {
-  return s.request.may_take_quadrants && !s.request.is_triangle && s.request.scalar == Scalar::kF64 &&
-         c.moduli <= s.program.residues.quadrant_moduli && static_cast<double>(s.request.k) <= kLargestBlock;
+  return s.request.may_take_quadrants && !s.request.is_triangle && c.moduli <= quadrants_of(s).moduli &&
+         static_cast<double>(s.request.k) <= kLargestBlock;
 }
 
 /// Cycles of an element and a plane.
@@ -201,7 +216,7 @@ constexpr double kSumBytes = 4;  // INT32
   out.has_quadrants = takes_quadrants;
   Work split{.phase = "split", .launches = model.split_launches};
   split.bytes = lines * (bytes + planes);
-  split.sm_cycles = lines * planes * (takes_quadrants ? model.quadrant_split_cycles : split_cycles_of(s));
+  split.sm_cycles = lines * planes * (takes_quadrants ? quadrants_of(s).split_cycles : split_cycles_of(s));
   split.fp64_instructions = lines * parts * (is_weak ? model.split_fp64_weak : model.split_fp64);
   PhaseTime split_time = time_of(split, s.rates);
   if (model.longest_pass > 0 && e.k > model.longest_pass)  // statistics of the lines of either operand, in two passes
@@ -245,7 +260,7 @@ constexpr double kSumBytes = 4;  // INT32
 
   Work crt{.phase = "crt", .launches = 1};
   crt.bytes = pairs * (planes + result_bytes(s.request));
-  crt.sm_cycles = pairs * planes * (takes_quadrants ? model.quadrant_crt_cycles : crt_cycles_of(s));
+  crt.sm_cycles = pairs * planes * (takes_quadrants ? quadrants_of(s).crt_cycles : crt_cycles_of(s));
   crt.fp64_instructions = pairs * parts * c.moduli * (is_weak ? model.crt_fp64_weak : model.crt_fp64);
   crt.int32_instructions = is_weak ? pairs * parts * c.moduli * model.crt_int32_weak : 0;
   PhaseTime crt_time = time_of(crt, s.rates);

@@ -93,7 +93,8 @@ constexpr ClusterShares kClusters = {1, 1, 368.0 / 396, 360.0 / 396, 336.0 / 396
 /// a12789eb: 649 and 2854, 333 and 1342 us. At 1024, where a split is one wave of blocks and a thread of the CRT makes 4
 /// elements four times, D takes 24.9 and 17.4 us, Z 49.5 and 40.6: what is left there beside launch and work are waits, of a split
 /// for what a block does with its piece of a line, of a CRT for its planes, which are other kernels for complex numbers.
-/// Of quadrants, at 8192: split 1520 us (split_forms.jsonl), CRT 860 us (certificate.jsonl, 60549214). FP32 elements are other
+/// Of quadrants, at 8192: split 1520 us (split_forms.jsonl), CRT 860 us (certificate.jsonl, 60549214), of Z 4395 and 1570 (a9234b9f), by
+/// which C is taken, too. FP32 elements are other
 /// kernels, fitted on another card, an H100, at 4096 (lab/results/h100/certificate.jsonl): S split 202 us, CRT 92 us; C split
 /// 424 us, in integers of two words; those of one word lie where the numbers were, as those of complex FP64 do
 /// (docs/perf/h200_call.md). Three kernels that find nothing to do take 4.2 us behind one another (there).
@@ -124,10 +125,10 @@ constexpr ResidueModel kOwnResidues{
     .waits_of_crt = 1.3,
     .waits_of_crt_complex = 2.17,
     .waits_of_certificate = 12.8,
-    .quadrant_split_cycles = 0.1208,
-    .quadrant_crt_cycles = 0.1344,
-    .quadrant_seconds = 27e-6,
-    .quadrant_moduli = 14};
+    .quadrants = {.split_cycles = 0.1208, .crt_cycles = 0.1344, .moduli = 14},
+    .quadrants_complex = {.split_cycles = 0.163, .crt_cycles = 0.1165, .moduli = 15},
+    .quadrants_fp32_complex = {.split_cycles = 0.163, .crt_cycles = 0.1165, .moduli = 7},
+    .quadrant_seconds = 27e-6};
 
 /// Of D at 8192 by ncu (phases.jsonl, 0ec6fbc): 121 us for the residues of one product, 96 us for the comparison.
 [[nodiscard]] constexpr ResidueModel portable_residues() {
@@ -136,7 +137,7 @@ constexpr ResidueModel kOwnResidues{
   out.reduce_cycles = 0.46;
   out.compare_cycles = 0.36;
   out.most_batched_elements = 3072.0 * 3072;
-  out.quadrant_moduli = 0;
+  out.quadrants = out.quadrants_complex = out.quadrants_fp32_complex = {};
   return out;
 }
 

@@ -57,6 +57,13 @@ inline constexpr ClusterShares kNoClusters = {1, 1, 1, 1, 1};
 /// Elements that a block of it has of a line, at most kMostOfLine.
 [[nodiscard]] double piece_of_line(double k);
 
+/// Split and CRT of Strassen's products of quadrants, of one type.
+struct QuadrantModel {
+  double split_cycles = 0;  ///< of a plane of an element
+  double crt_cycles = 0;    ///< likewise
+  int moduli = 0;           ///< at most; 0: there are none
+};
+
 /// Scheme ozaki2. @units cycles of a multiprocessor and instructions, of an element and a plane of it
 struct ResidueModel {
   bool reduces_in_product = false;  ///< else INT32 sums are read again, one launch a product
@@ -89,11 +96,11 @@ struct ResidueModel {
   double waits_of_crt = 0;    ///< of a plane
   double waits_of_crt_complex = 0;
   double waits_of_certificate = 0;
-  // Strassen's products of quadrants, for FP64 and k in one block; 0: there are none.
-  double quadrant_split_cycles = 0;
-  double quadrant_crt_cycles = 0;
+  // Strassen's products of quadrants, for k in one block.
+  QuadrantModel quadrants = {};  ///< of FP64
+  QuadrantModel quadrants_complex = {};
+  QuadrantModel quadrants_fp32_complex = {};
   double quadrant_seconds = 0;  ///< of kernels that are not taken
-  int quadrant_moduli = 0;      ///< at most
   double most_batched_elements =
       0;  ///< of C, below which all products are one call, where they do not reduce their sums
 };

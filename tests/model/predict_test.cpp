@@ -465,7 +465,8 @@ TEST(Predict, QuadrantsAreTakenWhereTheyAreQuicker) {
     change(request);
     const Prediction made = predicted(h200, request);
     EXPECT_LE(made.tflops, made.bound_tflops);
-    EXPECT_EQ(made.products, made.has_quadrants ? 98 : made.products);
+    const int whole = request.scalar == Scalar::kC128 ? 30 : 14;
+    EXPECT_EQ(made.products, made.has_quadrants ? 7 * whole : made.products);
     return made.has_quadrants;
   };
   EXPECT_TRUE(has_quadrants([](Request&) {}));
@@ -474,7 +475,13 @@ TEST(Predict, QuadrantsAreTakenWhereTheyAreQuicker) {
   EXPECT_TRUE(has_quadrants([](Request& r) { r.k = 32768; }));    // with statistics before
   EXPECT_FALSE(has_quadrants([](Request& r) { r.k = 131073; }));  // two blocks of k
   EXPECT_FALSE(has_quadrants([](Request& r) { r.moduli = 15; }));
-  EXPECT_FALSE(has_quadrants([](Request& r) { r.scalar = Scalar::kC128; }));
+  EXPECT_TRUE(has_quadrants([](Request& r) { r.scalar = Scalar::kC128; }));
+  EXPECT_TRUE(has_quadrants([](Request& r) { r.scalar = Scalar::kC64; }));
+  EXPECT_FALSE(has_quadrants([](Request& r) {
+    r.scalar = Scalar::kC64;
+    r.moduli = 8;  // integers of two words
+  }));
+  EXPECT_FALSE(has_quadrants([](Request& r) { r.scalar = Scalar::kF32; }));
   EXPECT_FALSE(has_quadrants([](Request& r) { r.program = ProgramName::kGemmul8; }));
   Request request = square(Way::kOzaki2, 16384);
   const double seconds = predicted(h200, request).seconds;
