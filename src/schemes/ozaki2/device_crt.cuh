@@ -111,6 +111,13 @@ Status launch_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Q
   const std::int64_t blocks = std::min<std::int64_t>(kernels::kBytesBlocksPerSm * num_sms,
                                                      base::ceil_div(columns, std::int64_t{kernels::kBytesWarps}));
   const bool scales_only = !crt_kernels(task).has_numbers;
+  // What two blocks need; the rest is for planes, of which a warp reads half of what a load brings. The driver's own choice leaves
+  // the level-1 cache less behind a product, which has taken it all.
+  constexpr int kSharedPercent = 40;
+  KIZAMI_RETURN_IF_ERROR(
+      base::cuda_status(cudaFuncSetAttribute(kernels::reconstruct_from_bytes<T, kIsPart>,
+                                             cudaFuncAttributePreferredSharedMemoryCarveout, kSharedPercent),
+                        "shared memory of the CRT"));
   return base::launch_overlapped("reconstruct_from_bytes", kernels::reconstruct_from_bytes<T, kIsPart>,
                                  dim3(static_cast<unsigned>(blocks)), dim3(device::kThreads), 0, queue, task,
                                  scales_only, is_beside);
