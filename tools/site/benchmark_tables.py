@@ -12,8 +12,8 @@ WHO = {"native": "cuBLAS, native", "hopper": "Kizami", "cublas/dynamic": "cuBLAS
 
 
 def error(rows):
-    """Of the first row that was looked at, or what stands for none (recorded as -1)."""
-    return next((f"{row['error']:.1e}" for row in rows if row["error"] >= 0), "not checked")
+    """Of the newest row that was looked at, or what stands for none (recorded as -1)."""
+    return next((f"{row['error']:.1e}" for row in reversed(rows) if row["error"] >= 0), "not checked")
 
 
 def records(path):
@@ -29,8 +29,26 @@ def newest_run(rows, who):
     return []
 
 
+def by_moduli(rows):
+    """Kizami's records by accuracy: few moduli are accuracy native, the most are all bits of the type."""
+    out = {}
+    for row in rows:
+        out.setdefault(int(re.match(r"\d+", row["plan"])[0]), []).append(row)
+    return [out[moduli] for moduli in sorted(out)]
+
+
+def all_bits(rows):
+    """Kizami's of the newest run that has both accuracies."""
+    for commit in reversed(dict.fromkeys(row["commit"] for row in rows)):
+        ours = by_moduli([row for row in rows if row["commit"] == commit and row["who"] == "hopper"])
+        if len(ours) > 1:
+            return ours[-1]
+    return []
+
+
 def square_runs(rows):
-    """{type: {(n, phi): {who: [record]}}} of square products, each by the newest run of it that has native and Kizami, and a rival by the newest that has one."""
+    """{type: {(n, phi): {column: [record]}}} of square products: native and Kizami of the newest run that has both, and by its newest run each what not
+    every run has: a rival, all bits, and errors."""
     cases = {}
     for row in rows:
         shape = CASE.match(row["case"])
@@ -38,18 +56,16 @@ def square_runs(rows):
             cases.setdefault((shape[1], int(shape[2]), float(shape[5])), []).append(row)
     out = {}
     for (letter, n, phi), own in sorted(cases.items(), key=lambda case: list(TYPES).index(case[0][0])):
-        rivals = [row for row in newest_run(own, ["native", "hopper", "cublas/dynamic"]) if row["who"] == "cublas/dynamic"]
-        for row in [row for row in newest_run(own, ["native", "hopper"]) if row["who"] != "cublas/dynamic"] + rivals:
-            out.setdefault(letter, {}).setdefault((n, phi), {}).setdefault(row["who"], []).append(row)
+        run = newest_run(own, ["native", "hopper"])
+        if not run:
+            continue
+        ours = by_moduli([row for row in run if row["who"] == "hopper"])[0]
+        columns = {"native": [row for row in run if row["who"] == "native"], "hopper": ours, "all bits": all_bits(own),
+                   "cublas/dynamic": [row for row in newest_run(own, ["native", "hopper", "cublas/dynamic"]) if row["who"] == "cublas/dynamic"],
+                   "native, all": [row for row in own if row["who"] == "native"],
+                   "hopper, all": [row for row in own if row["who"] == "hopper" and row["plan"].split()[0] == ours[0]["plan"].split()[0]]}
+        out.setdefault(letter, {})[n, phi] = {column: of for column, of in columns.items() if of}
     return out
-
-
-def by_moduli(rows):
-    """Kizami's records by accuracy: few moduli are accuracy native, the most are all bits of the type."""
-    out = {}
-    for row in rows:
-        out.setdefault(int(re.match(r"\d+", row["plan"])[0]), []).append(row)
-    return [out[moduli] for moduli in sorted(out)]
 
 
 def middle(rows):
@@ -60,25 +76,24 @@ def gemm_section(path):
     runs = square_runs(records(path))
     if not runs:
         raise SystemExit(f"{path} has no run of native and hopper")
-    first = next(row for cases in runs.values() for who in cases.values() for row in who["native"] if "device" in row)
-    rival_commits = sorted({row["commit"] for cases in runs.values() for who in cases.values() for row in who.get("cublas/dynamic", [])}) or ["none has"]
+    first = next(row for cases in runs.values() for of in cases.values() for row in of["native"] if "device" in row)
+    rivals = sorted({row["commit"] for cases in runs.values() for of in cases.values() for row in of.get("cublas/dynamic", [])})
     lines = [f"By `bench_gpu_gemm` ({first['device']}, driver {first['driver']}), the newest run of each case that has native beside Kizami: column-major NN, alpha = 1, beta = 0,",
              "inputs (uniform - 0.5) exp(phi normal), medians of interleaved rounds by the device's clock, all that a call does included. Figures are TFLOPS; the error is the largest of",
-             "16 rows relative to |A||B|. \"All bits\" promises 2^-52 (FP32: 2^-23), where the run has it. The ratio is Kizami's to native. cuBLAS's emulation",
-             f"is of the newest run that had it ({', '.join(rival_commits)}), on a card of its own.", ""]
+             "16 rows relative to |A||B|. \"All bits\" promises 2^-52 (FP32: 2^-23). The ratio is Kizami's to native. All bits and errors are of the newest run that has them"
+             + (f",\ncuBLAS's emulation is, too ({', '.join(rivals)}), on a card of its own." if rivals else "."), ""]
     for letter, cases in runs.items():
-        commits = sorted({row["commit"] for who in cases.values() for rows in who.values() for row in rows})
-        has_rival = any("cublas/dynamic" in who for who in cases.values())
+        commits = sorted({row["commit"] for of in cases.values() for column, rows in of.items() if not column.endswith("all") for row in rows})
+        has_rival = any("cublas/dynamic" in of for of in cases.values())
         lines += [f"### {TYPES[letter]}", "", f"Commit {', '.join(commits)}.", "",
                   "| n | phi | native | Kizami | all bits |" + (" cuBLAS 13.10, emulated |" if has_rival else "") + " ratio | error, native | error, Kizami |",
                   "|---|---|---|---|---|---|---|---|" + ("---|" if has_rival else "")]
-        for (n, phi), who in sorted(cases.items()):
-            if "native" not in who or "hopper" not in who:
-                continue
-            native, ours = middle(who["native"]), by_moduli(who["hopper"])
-            rival = f" {middle(who['cublas/dynamic']):.1f} |" if "cublas/dynamic" in who else " |" if has_rival else ""
-            lines.append(f"| {n} | {phi:g} | {native:.1f} | {middle(ours[0]):.1f} | {f'{middle(ours[-1]):.1f}' if len(ours) > 1 else ''} |{rival} {middle(ours[0]) / native:.2f} | "
-                         f"{error(who['native'])} | {error(ours[0])} |")
+        for (n, phi), of in sorted(cases.items()):
+            native, ours = middle(of["native"]), middle(of["hopper"])
+            rival = f" {middle(of['cublas/dynamic']):.1f} |" if "cublas/dynamic" in of else " |" if has_rival else ""
+            bits = f"{middle(of['all bits']):.1f}" if "all bits" in of else ""
+            lines.append(f"| {n} | {phi:g} | {native:.1f} | {ours:.1f} | {bits} |{rival} {ours / native:.2f} | "
+                         f"{error(of['native, all'])} | {error(of['hopper, all'])} |")
         lines.append("")
     return lines
 
