@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/code_capability.hpp"
 #include "device/bytes.cuh"
 #include "device/line.cuh"
 #include "num/modular.hpp"
@@ -133,9 +134,13 @@ __device__ constexpr auto kPlaneRows = plane_rows<kTerms, kWords, kDigits, kResi
 template <ByteDigits kDigits = ByteDigits::kUnsigned, int kTerms, int kWords>
 __device__ void load_plane_rows(PlaneRow<kTerms, kWords>* rows, int num_planes, bool is_unsigned) {
   constexpr int kSize = static_cast<int>(sizeof(PlaneRow<kTerms, kWords>) / 4);
-  const auto* const from = reinterpret_cast<const std::uint32_t*>(
-      is_unsigned ? kPlaneRows<kTerms, kWords, kDigits, Residues::kUnsigned>.data()
-                  : kPlaneRows<kTerms, kWords, kDigits, Residues::kSymmetric>.data());
+  const auto* of_planes = kPlaneRows<kTerms, kWords, kDigits, Residues::kSymmetric>.data();
+  if constexpr (base::code_has_unsigned_planes()) {
+    if (is_unsigned) of_planes = kPlaneRows<kTerms, kWords, kDigits, Residues::kUnsigned>.data();
+  } else if (is_unsigned) {
+    __trap();
+  }
+  const auto* const from = reinterpret_cast<const std::uint32_t*>(of_planes);
   for (int i = static_cast<int>(threadIdx.x); i < num_planes * kSize; i += static_cast<int>(blockDim.x))
     reinterpret_cast<std::uint32_t*>(rows)[i] = from[i];
 }
