@@ -32,6 +32,7 @@ inline constexpr int kCodeCapability = 0;
 [[nodiscard]] constexpr bool code_has_unsigned_planes(int code_capability = kCodeCapability) {
   return code_capability == 0 || code_capability == 90;
 }
+
 /// Split and CRT of quadrants: of all engines hopper alone repeats moduli.
 [[nodiscard]] constexpr bool code_has_quadrants(int code_capability = kCodeCapability) {
   return code_capability == 0 || code_capability == 90;
