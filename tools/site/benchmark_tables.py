@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The page docs/benchmarks.md, from lab/results: square products with native cuBLAS and its own emulation beside them, convolutions with cuDNN, products
 on a processor with its BLAS."""
+import itertools
 import json
 import re
 import statistics
@@ -20,13 +21,11 @@ def records(path):
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
-def newest_run(rows, who):
-    """The records of the last commit, in the order of the file, that has all of `who`; none where none has."""
-    for commit in reversed(dict.fromkeys(row["commit"] for row in rows)):
-        run = [row for row in rows if row["commit"] == commit]
-        if set(who) <= {row["who"] for row in run}:
-            return run
-    return []
+def newest_run(measurements, who):
+    """The records of the last commit, in the order of the file, of measurements that have all of `who`; none where none has. What was measured alone
+    is left out: a card that has no rival's calls between is cooler."""
+    whole = [rows for rows in measurements if set(who) <= {row["who"] for row in rows}]
+    return [row for rows in whole if rows[0]["commit"] == whole[-1][0]["commit"] for row in rows]
 
 
 def by_moduli(rows):
@@ -49,19 +48,20 @@ def all_bits(rows):
 def square_runs(rows):
     """{type: {(n, phi): {column: [record]}}} of square products: native and Kizami of the newest run that has both, and by its newest run each what not
     every run has: a rival, all bits, and errors."""
-    cases = {}
-    for row in rows:
-        shape = CASE.match(row["case"])
-        if shape and FIELDS <= row.keys() and shape[2] == shape[3] == shape[4] and not shape[6].strip():
-            cases.setdefault((shape[1], int(shape[2]), float(shape[5])), []).append(row)
+    cases = {}  # measurements, which are records of one case and commit behind one another
+    for (case, _), records_of_case in itertools.groupby((row for row in rows if FIELDS <= row.keys()), lambda row: (row["case"], row["commit"])):
+        shape = CASE.match(case)
+        if shape and shape[2] == shape[3] == shape[4] and not shape[6].strip():
+            cases.setdefault((shape[1], int(shape[2]), float(shape[5])), []).append(list(records_of_case))
     out = {}
-    for (letter, n, phi), own in sorted(cases.items(), key=lambda case: list(TYPES).index(case[0][0])):
-        run = newest_run(own, ["native", "hopper"])
+    for (letter, n, phi), measurements in sorted(cases.items(), key=lambda case: list(TYPES).index(case[0][0])):
+        own = [row for of in measurements for row in of]
+        run = newest_run(measurements, ["native", "hopper"])
         if not run:
             continue
         ours = by_moduli([row for row in run if row["who"] == "hopper"])[0]
         columns = {"native": [row for row in run if row["who"] == "native"], "hopper": ours, "all bits": all_bits(own),
-                   "cublas/dynamic": [row for row in newest_run(own, ["native", "hopper", "cublas/dynamic"]) if row["who"] == "cublas/dynamic"],
+                   "cublas/dynamic": [row for row in newest_run(measurements, ["native", "hopper", "cublas/dynamic"]) if row["who"] == "cublas/dynamic"],
                    "native, all": [row for row in own if row["who"] == "native"],
                    "hopper, all": [row for row in own if row["who"] == "hopper" and row["plan"].split()[0] == ours[0]["plan"].split()[0]]}
         out.setdefault(letter, {})[n, phi] = {column: of for column, of in columns.items() if of}
@@ -100,7 +100,7 @@ def gemm_section(path):
 
 def convolution_section(path):
     """Layers with all that answered them in the newest run beside cuDNN, milliseconds."""
-    run = newest_run(records(path), ["call", "cudnn_fp32"])
+    run = newest_run([list(rows) for _, rows in itertools.groupby(records(path), lambda row: row["commit"])], ["call", "cudnn_fp32"])
     names = {"call": "Kizami", "prepared": "Kizami, filters split before", "cudnn_fp32": "cuDNN, FP32", "cudnn_tf32": "cuDNN, TF32"}
     layers = {}
     for row in run:

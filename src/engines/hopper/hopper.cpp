@@ -209,14 +209,11 @@ Status launch_triangle_product(const TriangleDesc& triangle, const Pointers& poi
   static constinit base::MadeOnce<hopper::TriangleKernels> made;
   const hopper::TriangleKernels& kernels = made.get(hopper::triangle_kernels);
   const bool compares = d.epilogue == Epilogue::kCompare;
-  const void* const kernel = compares               ? kernels.compare
-                             : d.has_unsigned_bytes ? kernels.reduce_unsigned
-                                                    : kernels.reduce;
-  static std::array<SharedMemoryGrant, 3> grants;
-  KIZAMI_RETURN_IF_ERROR(grants[compares               ? 1
-                                : d.has_unsigned_bytes ? 2
-                                                       : 0]
-                             .ask(kernel, kernels.shared_bytes, device.ordinal));
+  const std::array all = {kernels.reduce, kernels.reduce_unsigned, kernels.compare};
+  const std::size_t which = compares ? 2 : static_cast<std::size_t>(d.has_unsigned_bytes);
+  const void* const kernel = all[which];
+  static std::array<SharedMemoryGrant, all.size()> grants;
+  KIZAMI_RETURN_IF_ERROR(grants[which].ask(kernel, kernels.shared_bytes, device.ordinal));
   const HopperFormTraits& traits = triangle_traits(d.epilogue);
   hopper::TriangleParams params{common_params(d, pointers), {}, 0, triangle_order(triangle)};
   KIZAMI_RETURN_IF_ERROR(encode_maps(d, pointers, traits, params));
