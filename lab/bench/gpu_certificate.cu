@@ -91,7 +91,7 @@ constexpr std::pair<const char*, Phase> kPhaseOfKernels[] = {
 
 struct Options {
   std::vector<char> types = {'d', 'z', 's', 'c'};
-  std::vector<std::int64_t> sizes = {2048, 4096, 8192};
+  std::vector<bench::Shape> shapes = {{2048, 2048, 2048}, {4096, 4096, 4096}, {8192, 8192, 8192}};
   std::vector<double> phis = {0.5, 1, 2, 4, 6};
   std::vector<std::string> accuracies;  ///< empty: native, and as many bits as the type has
   std::optional<Look> look;
@@ -112,7 +112,7 @@ struct Options {
   return kizami::Accuracy::at_bits(bits);
 }
 
-/// The products of one type, size and accuracy, of growing phi.
+/// The products of one type, shape and accuracy, of growing phi.
 template <class T>
 class Series {
  public:
@@ -120,8 +120,8 @@ class Series {
   static constexpr int kTerms = kizami::kIsComplex<T> ? 2 : 1;
   static constexpr int kMaxBits = sizeof(R) == 4 ? 23 : 52;
 
-  Series(const Options& options, char type, std::int64_t n, const std::string& accuracy)
-      : options_(options), type_(type), n_(n), accuracy_(accuracy), c_(n * n) {
+  Series(const Options& options, char type, const bench::Shape& shape, const std::string& accuracy)
+      : options_(options), type_(type), shape_(shape), accuracy_(accuracy), c_(shape.m * shape.n) {
     kizami::Policy policy;
     policy.scheme = kizami::Scheme::kOzaki2;
     policy.engine = kizami::EngineName::kHopper;
@@ -129,11 +129,12 @@ class Series {
     const auto environment = kizami::exec::device_environment();
     check(environment.status(), "the device");
     for (const double phi : options.phis) {  // a plan each: calls learn from those before them
-      const auto plan = kizami::plan::make({kizami::kScalarOf<T>, n, n, n}, policy, environment.value());
+      const auto plan =
+          kizami::plan::make({kizami::kScalarOf<T>, shape.m, shape.n, shape.k}, policy, environment.value());
       check(plan.status(), "plan");
-      Width& width = *widths_.emplace_back(std::make_unique<Width>(phi, n * n, plan.value()));
-      bench::fill<<<2048, 256>>>(reinterpret_cast<R*>(width.a.data), n * n * kTerms, phi, 1);
-      bench::fill<<<2048, 256>>>(reinterpret_cast<R*>(width.b.data), n * n * kTerms, phi, 2);
+      Width& width = *widths_.emplace_back(std::make_unique<Width>(phi, shape, plan.value()));
+      bench::fill<<<2048, 256>>>(reinterpret_cast<R*>(width.a.data), shape.m * shape.k * kTerms, phi, 1);
+      bench::fill<<<2048, 256>>>(reinterpret_cast<R*>(width.b.data), shape.k * shape.n * kTerms, phi, 2);
     }
     check(cudaDeviceSynchronize(), "filling");
     const kizami::plan::Plan& any = widths_.front()->plan;  // but for what they learn all plans are equal
@@ -178,7 +179,7 @@ class Series {
   }
 
   void print(const bench::Gauges& gauges, const std::string& device, const bench::Records& records) const {
-    std::printf("%cgemm %ld, %s%s, microseconds\n   phi     call ratio", type_, static_cast<long>(n_),
+    std::printf("%cgemm %s, %s%s, microseconds\n   phi     call ratio", type_, to_string(shape_).c_str(),
                 accuracy_.c_str(), options_.look ? (", look " + name_of(*options_.look)).c_str() : "");
     for (const char* const name : kPhaseNames) std::printf(" %*s", width_of(name), name);
     std::printf("      sum at_copies moduli repaired  look\n");
@@ -188,8 +189,8 @@ class Series {
 
  private:
   struct Width {
-    Width(double phi_of_elements, std::int64_t count, kizami::plan::Plan plan_of_calls)
-        : phi(phi_of_elements), plan(std::move(plan_of_calls)), a(count), b(count) {}
+    Width(double phi_of_elements, const bench::Shape& shape, kizami::plan::Plan plan_of_calls)
+        : phi(phi_of_elements), plan(std::move(plan_of_calls)), a(shape.m * shape.k), b(shape.k * shape.n) {}
     double phi;
     kizami::plan::Plan plan;
     DeviceBuffer<T> a, b;
@@ -212,8 +213,8 @@ class Series {
   [[nodiscard]] Traffic traffic(const Width& width) const {
     const int planes = kizami::num::num_planes(kizami::plan::ring_of(kizami::kScalarOf<T>), width.outcome.moduli);
     const double of_element = (width.state.num_strassen_products > 0 ? 7.0 / 4 : 1.0) * planes + double{sizeof(T)};
-    const double elements = static_cast<double>(n_) * static_cast<double>(n_);
-    return {2 * elements * of_element, elements * of_element};
+    const auto of = [&](std::int64_t elements) { return static_cast<double>(elements) * of_element; };
+    return {of((shape_.m + shape_.n) * shape_.k), of(shape_.m * shape_.n)};
   }
 
   /// Microseconds of a copy within the device that reads half of so many bytes and writes the other half. Of more than
@@ -240,9 +241,13 @@ class Series {
   }
 
   void run(const Width& width, cudaStream_t stream) const {
-    const auto view = [this](const T* x) { return kizami::blas_view(x, n_, n_, n_); };
-    const kizami::device::DeviceProblem<T> problem{
-        T{1}, view(width.a.data), view(width.b.data), T{0}, kizami::blas_view(c_.data, n_, n_, n_), options_.look};
+    const auto view = [](auto* x, std::int64_t rows, std::int64_t cols) {
+      return kizami::blas_view(x, rows, cols, rows);
+    };
+    const T* const a = width.a.data;
+    const T* const b = width.b.data;
+    const kizami::device::DeviceProblem<T> problem{T{1}, view(a, shape_.m, shape_.k),       view(b, shape_.k, shape_.n),
+                                                   T{0}, view(c_.data, shape_.m, shape_.n), options_.look};
     check(kizami::exec::run_device<T>(width.plan, std::span(&problem, 1), workspace(width), stream), "run");
   }
 
@@ -262,48 +267,49 @@ class Series {
     std::printf(" %8.1f %9.1f %6d %8ld  %s%s\n", sum, at_copies, width.outcome.moduli,
                 static_cast<long>(width.outcome.repaired), look.c_str(),
                 width.outcome.equilibrated ? ", equilibrated" : "");
-    const double n = static_cast<double>(n_);
+    const double operations = (kTerms == 2 ? 8.0 : 2.0) * static_cast<double>(shape_.m) *
+                              static_cast<double>(shape_.n) * static_cast<double>(shape_.k);
     bench::Json phases_us;
     for (std::size_t p = 0; p < kNumPhases; ++p) phases_us[kPhaseNames[p]] = rounded(phases[p]);
-    records.append(bench::Json{{"date", bench::today()},
-                               {"commit", options_.commit},
-                               {"device", device},
-                               {"driver", gauges.driver},
-                               {"case", std::string(1, type_) + " nn " + to_string(bench::Shape{n_, n_, n_}) +
-                                            " phi=" + bench::to_text(width.phi)},
-                               {"accuracy", accuracy_},
-                               {"look", look},
-                               {"first_rung", width.state.first_rung},
-                               {"look_by", options_.look                             ? "option"
-                                           : kizami::ozaki2::has_scout(width.plan)   ? "scout or call before"
-                                           : kizami::ozaki2::learns_look(width.plan) ? "call before"
-                                                                                     : "size"},
-                               {"sampled_failures", width.state.sampled_failures},
-                               {"unread_steps", width.state.num_unread_steps},
-                               {"moduli", width.outcome.moduli},
-                               {"rung", width.outcome.rung},
-                               {"repaired", width.outcome.repaired},
-                               {"equilibrated", width.outcome.equilibrated},
-                               {"phases_us", phases_us},
-                               {"phases_sum_us", rounded(sum)},
-                               {"strassen_products", width.state.num_strassen_products},
-                               {"split_copy_us", rounded(copies.split)},
-                               {"crt_copy_us", rounded(copies.crt)},
-                               {"call_us_at_copies", rounded(at_copies)},
-                               {"call_us_median", rounded(call)},
-                               {"call_us_min", rounded(calls.min)},
-                               {"call_us_max", rounded(calls.max)},
-                               {"ratio_to_first_phi", std::round(1e4 * ratio) / 1e4},
-                               {"tflops", rounded((kTerms == 2 ? 8e-6 : 2e-6) * n * n * n / call)},
-                               {"tflops_at_copies", rounded((kTerms == 2 ? 8e-6 : 2e-6) * n * n * n / at_copies)},
-                               {"sm_mhz", width.mhz},
-                               {"watts", width.watts}});
+    records.append(
+        bench::Json{{"date", bench::today()},
+                    {"commit", options_.commit},
+                    {"device", device},
+                    {"driver", gauges.driver},
+                    {"case", std::string(1, type_) + " nn " + to_string(shape_) + " phi=" + bench::to_text(width.phi)},
+                    {"accuracy", accuracy_},
+                    {"look", look},
+                    {"first_rung", width.state.first_rung},
+                    {"look_by", options_.look                             ? "option"
+                                : kizami::ozaki2::has_scout(width.plan)   ? "scout or call before"
+                                : kizami::ozaki2::learns_look(width.plan) ? "call before"
+                                                                          : "size"},
+                    {"sampled_failures", width.state.sampled_failures},
+                    {"unread_steps", width.state.num_unread_steps},
+                    {"moduli", width.outcome.moduli},
+                    {"rung", width.outcome.rung},
+                    {"repaired", width.outcome.repaired},
+                    {"equilibrated", width.outcome.equilibrated},
+                    {"phases_us", phases_us},
+                    {"phases_sum_us", rounded(sum)},
+                    {"strassen_products", width.state.num_strassen_products},
+                    {"split_copy_us", rounded(copies.split)},
+                    {"crt_copy_us", rounded(copies.crt)},
+                    {"call_us_at_copies", rounded(at_copies)},
+                    {"call_us_median", rounded(call)},
+                    {"call_us_min", rounded(calls.min)},
+                    {"call_us_max", rounded(calls.max)},
+                    {"ratio_to_first_phi", std::round(1e4 * ratio) / 1e4},
+                    {"tflops", rounded(1e-6 * operations / call)},
+                    {"tflops_at_copies", rounded(1e-6 * operations / at_copies)},
+                    {"sm_mhz", width.mhz},
+                    {"watts", width.watts}});
   }
   [[nodiscard]] static double rounded(double x) { return std::round(100 * x) / 100; }
 
   const Options& options_;
   char type_;
-  std::int64_t n_;
+  bench::Shape shape_;
   std::string accuracy_;
   static constexpr std::int64_t kCopiedBytes = std::int64_t{1} << 31;
   DeviceBuffer<T> c_;
@@ -317,9 +323,9 @@ void run_type(const Options& options, char type, const bench::Gauges& gauges, co
               const bench::Records& records) {
   std::vector<std::string> accuracies = options.accuracies;
   if (accuracies.empty()) accuracies = {"native", "bits=" + std::to_string(Series<T>::kMaxBits)};
-  for (const std::int64_t n : options.sizes) {
+  for (const bench::Shape& shape : options.shapes) {
     for (const std::string& accuracy : accuracies) {
-      Series<T> series(options, type, n, accuracy);
+      Series<T> series(options, type, shape, accuracy);
       series.look();
       series.time(gauges);
       series.print(gauges, device, records);
@@ -351,7 +357,7 @@ int run(const Options& options) {
 
 void add_options(bench::Program& program, Options& options) {
   bench::add_types(program, options.types);
-  program.add_option("--n", options.sizes, "square sizes")->check(CLI::Range(std::int64_t{1}, std::int64_t{32768}));
+  bench::add_shapes(program, options.shapes);
   program.add_option("--phi", options.phis, "widths of exponents; ratios are to the first")
       ->check(bench::between(0, 32));
   program
