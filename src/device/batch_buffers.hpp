@@ -38,8 +38,9 @@ struct DeviceBatchBuffers {
 /// columns.
 [[nodiscard]] constexpr std::int64_t staged_line(std::int64_t cols) { return cols < 2 ? 2 : cols; }
 
-inline constexpr int kMostBatchLanes = 8;                              ///< more were not tried
-inline constexpr std::size_t kMostLaneBytes = std::size_t{256} << 20;  ///< of more than one lane together
+inline constexpr int kMostBatchLanes = 8;  ///< more were not tried
+/// Of more than one lane together: 8 products of complex FP64 numbers, n = 1024.
+inline constexpr std::size_t kMostLaneBytes = std::size_t{1536} << 20;
 
 /// Products of the batch that are computed side by side in a workspace of so many bytes: as many as have 528 tiles of
 /// 128 x 128 together, four times an H200's multiprocessors, so that what one leaves idle others use; 1 where all

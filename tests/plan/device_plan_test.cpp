@@ -300,7 +300,7 @@ TEST(DeviceBatch, HasAsManyLanesAsFillTheCardAndFitTheWorkspace) {
   EXPECT_EQ(lanes(1024, 1024, 64, 3 * kBytes + 64 * sizeof(device::DeviceState) + 4 * base::Carver::kAlignment), 3);
   EXPECT_EQ(lanes(1024, 1024, 64, 0), 1);
   EXPECT_EQ(device::batch_lanes({Scalar::kF64, 1024, 1024, 512}, {64, true}, kBytes, SIZE_MAX), 1);
-  EXPECT_EQ(device::batch_lanes({Scalar::kF64, 1024, 1024, 512}, {64, false}, 80 * kBytes, SIZE_MAX), 3);
+  EXPECT_EQ(device::batch_lanes({Scalar::kF64, 1024, 1024, 512}, {64, false}, 480 * kBytes, SIZE_MAX), 3);
   for (const std::size_t limit : {std::size_t{0}, 2 * kBytes, 3 * kBytes, 100 * kBytes}) {
     const problem::Shape shape{Scalar::kF64, 1024, 1024, 512};
     const std::size_t bytes = device::device_batch_bytes(shape, {64, false}, kBytes, limit);
