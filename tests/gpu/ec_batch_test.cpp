@@ -105,7 +105,7 @@ TYPED_TEST(EcBatch, TakesTheRungOfEachProduct) {
     expect(layouts_of(layout, Op::kNone, Op::kTranspose, 96, 160, 256, 6, 1, -1, 0), T(1), T(1));  // B is shared
     expect(layouts_of(layout, Op::kTranspose, Op::kNone, 96, 160, 256, 6, -1, 1, 0), T(1), T(1));  // A is shared
   }
-  // Long lines of both operands across memory: a decision is two launches, of which the second reads what the first has decided.
+  // Long lines of both operands across memory: a split each, and one decision for both.
   expect(layouts_of(Layout::kColMajor, Op::kNone, Op::kTranspose, 40, 50, 2100, 5, 1, 1, 1), T(1), T(0));
 }
 
@@ -213,8 +213,8 @@ TYPED_TEST(EcBatch, HasTheLaunchesOfOneProduct) {
   using T = TypeParam;
   constexpr std::size_t kPhases = 4;
   const auto launches = [](std::int64_t num_products, std::size_t workspace_limit, bool has_device_arrays,
-                           Factor<T> alpha) {
-    Layouts l = layouts_of(Layout::kColMajor, Op::kNone, Op::kNone, 60, 50, 70, num_products, 1, 1, 1);
+                           Factor<T> alpha, std::int64_t k = 70) {
+    Layouts l = layouts_of(Layout::kColMajor, Op::kNone, Op::kNone, 60, 50, k, num_products, 1, 1, 1);
     const DeviceBatch<T> x(BatchOperands<T>(l, 3));
     Policy policy = ec_policy();
     policy.workspace_limit_bytes = workspace_limit;
@@ -254,6 +254,9 @@ TYPED_TEST(EcBatch, HasTheLaunchesOfOneProduct) {
     EXPECT_EQ(kernels, parts * kPhases) << what;
   }
   EXPECT_EQ(launches(1, 0, false, T(1)).first, kPhases);
+  // Long rows of A lie across memory: they have a split of their own, and one decision is made for both operands.
+  for (const std::int64_t num_products : {1, 3})
+    EXPECT_EQ(launches(num_products, 0, false, T(1), 2100).first, kPhases + 1) << num_products << " of long lines";
 }
 
 }  // namespace

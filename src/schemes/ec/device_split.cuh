@@ -172,8 +172,7 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const 
     reports_of_product(job.observation.reports, job)[blockIdx.x] = product::EcReport::from_bits(shared.report);
 }
 
-/// Decides, or reads what the launch before has decided; where the planes are to be made again, a CTA takes blocks until
-/// none is left.
+/// Decides; where the planes are to be made again, a CTA takes blocks until none is left.
 template <EcFormat kFormat, int kHeldUnits, class AnyJob>
 __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const __grid_constant__ AnyJob job) {
   using T = typename AnyJob::Element;
@@ -183,12 +182,8 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const
   base::follow_previous_kernel();
   const T alpha = job.alpha.load();
   Decided decided{0, 0, 0};
-  if (job.writes_state == 0) {
-    decided.stage = state_of_product(job)->ec_stage;
-  } else if (alpha != T{0}) {
-    decided = decide(job, words);
-  }
-  if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0) write_state(job, decided, alpha);
+  if (alpha != T{0}) decided = decide(job, words);
+  if (blockIdx.x == 0 && threadIdx.x == 0) write_state(job, decided, alpha);
   if (decided.stage != 1) return;
     // The CTAs of a cluster have neighbouring blocks, all of one operand.
 #pragma unroll 1
@@ -302,7 +297,7 @@ Status launch(AnyJob job, int num_sms, int& num_reports, product::Queue queue) {
                                   dim3(kThreads), cluster, 0, queue, &argument);
 }
 
-/// Long lines across memory alone, the rest together. The first launch writes the state.
+/// Long lines across memory alone, the rest together.
 template <EcFormat kFormat, class AnyJob>
 Status split_both(const AnyJob& both, int num_sms, int& num_reports, product::Queue queue) {
   AnyJob rest = both;
@@ -313,7 +308,6 @@ Status split_both(const AnyJob& both, int num_sms, int& num_reports, product::Qu
     (is_a ? alone.b : alone.a).num_lines = 0;
     (is_a ? alone.b : alone.a).is_across = 0;
     KIZAMI_RETURN_IF_ERROR((launch<kFormat, 2>(alone, num_sms, num_reports, queue)));
-    rest.writes_state = 0;
     o.num_lines = 0;
     o.is_across = 0;
   }
@@ -336,14 +330,15 @@ template <class AnyJob, class PlaceOperands>
 Status launch_decision(AnyJob& job, const EcDecision& decision, int num_sms, product::Queue queue,
                        const PlaceOperands& place_operands) {
   job.decision = decision;
-  job.writes_state = 1;
   int num_reports = 0;
   if (decision.num_stages == 1) {
     job.a.warps_per_line = job.b.warps_per_line = 1;
     return launch<EcFormat::kTf32, 1>(job, 1, num_reports, queue);
   }
   place_operands();
-  return split_both<EcFormat::kTf32>(job, num_sms, num_reports, queue);
+  if (is_long_across(job.a) || is_long_across(job.b))
+    return launch<EcFormat::kTf32, 2>(job, num_sms, num_reports, queue);
+  return launch<EcFormat::kTf32, 1>(job, num_sms, num_reports, queue);
 }
 
 }  // namespace

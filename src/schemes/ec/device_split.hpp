@@ -69,7 +69,7 @@ struct EcObservation {
 /// @param  num_reports how many of observation.reports will be written
 /// @range  one of the strides of each operand's lines should be 1, for speed
 /// @status kInternal with CUDA's words
-/// @queue  asynchronous, one to three kernels whose starts overlap the end of the one before, capturable; they end at
+/// @queue  asynchronous, one or two kernels whose starts overlap the end of the one before, capturable; they end at
 ///         once, and report nothing, if alpha is zero
 template <class T>
 Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, product::EcFormat format,
@@ -96,7 +96,7 @@ struct EcDecision {
 /// Chooses the first stage whose range holds the operands, and makes its planes if it is the second: *decision.state
 /// becomes that of a call that has decided (ec_stage, selection.rung = 0, or -1 for FP64 arithmetic; counts of lines
 /// with NaN or Inf).
-/// @queue  as device_ec_split(); kernels end at once where the planes are those of the first split
+/// @queue  asynchronous, one kernel, capturable, which ends at once where the planes are those of the first split
 template <class T>
 Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,
                         Factor<T> alpha, int num_sms, product::Queue queue);

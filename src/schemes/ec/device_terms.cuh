@@ -86,8 +86,7 @@ struct Job {
   Factor<T> alpha;
   EcObservation observation;  ///< its reports are those of this launch
   EcDecision decision;        ///< state null: of a first split
-  std::int32_t writes_state;
-  EcTogether together;  ///< of a batch
+  EcTogether together;        ///< of a batch
 };
 
 /// What a lane has seen of its part of a line.
