@@ -30,6 +30,12 @@ __device__ inline void follow_previous_kernel() {
   KIZAMI_GRID_DEPENDENCY("wait");
 }
 
+/// The same in two: of a kernel that says when the next one may be set up, and otherwise when its blocks end. Blocks of the next
+/// one that wait on multiprocessors for the end of a long kernel begin later than those that come at its end.
+__device__ inline void wait_for_previous_kernel() { KIZAMI_GRID_DEPENDENCY("wait"); }
+/// By any thread of each block.
+__device__ inline void let_next_kernel_begin() { KIZAMI_GRID_DEPENDENCY("launch_dependents"); }
+
 // Two kernels side by side, of which neither reads what the other writes: the first begins with let_next_run_beside(),
 // the second with run_beside_previous(), and ends with join_previous(). The second may begin when all that was enqueued
 // before the first is done, and is done only when the first is: whoever follows has waited for both

@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
   const auto [ring_at, full_at, empty_at, rank] =
       begin_cta<F>(shared_memory, F::kRingBytes, params.a_map, params.b_map);
-  base::follow_previous_kernel();
+  base::wait_for_previous_kernel();
   const int num_planes = num_planes_of<kEpilogue>(params);
   const std::uint32_t num_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(num_planes);
   const Turns<kHasWindows> turns{blockIdx.x / F::kCluster, gridDim.x / F::kCluster};
@@ -167,6 +167,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 #pragma unroll
       for (int b = 0; b < F::kRowBlocks; ++b) pin(acc[b]);
       release(last_stage);
+      if (turns.tile(round) >= num_tiles) base::let_next_kernel_begin();
 
       if constexpr (kEpilogue == product::Epilogue::kCompare) {
         num_refused += weights.num_refused(params.allowance, acc);
