@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <variant>
 
 #include "base/int_math.hpp"
@@ -37,28 +36,6 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
     }
   }
   return most;
-}
-
-/// Terms of a row whose product comes first: some samples prove as much as all where they are enough (theorem 2), which they
-/// are of ordinary elements where kSpread is left of the spread that the lowest rung allows, times their share of all terms.
-/// 0 where what they save is no more than a kernel that is not taken.
-[[nodiscard]] std::int64_t terms_at_first(const problem::Shape& shape, const num::Ladder& ladder) {
-  // exprand:phi=0.5 needs 1.9 to 2.4 at k = 2048 to 8192, in the worst of 2 million pairs (docs/accuracy/sampled_spread.py).
-  constexpr double kSpread = 2.9;
-  constexpr double kLeastTerms = 1e10;  // of products
-  const std::int64_t num_terms = plan::num_terms(shape);
-  const int parts = is_complex(shape.scalar) ? 2 : 1;
-  const float allowance = ladder.rungs[0].allowance;
-  const std::int64_t stride = num::sample_stride(allowance, num_terms);
-  const double pairs = parts * static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  const std::int64_t terms = num::num_sampled_terms(shape.k, parts, stride);
-  const double spread = static_cast<double>(allowance) / (2.0 * std::sqrt(static_cast<double>(num_terms)));
-  const double share = kSpread * static_cast<double>(stride) / spread;
-  if (pairs * static_cast<double>(terms) < kLeastTerms) return 0;
-  if (pairs >= 0x1p31) return 0;  // pairs that it leaves open are counted in a word
-  const auto at_first = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(terms)));
-  const std::int64_t padded = round_up(at_first, device::kDeviceInnerPad);
-  return padded < terms ? padded : 0;
 }
 
 }  // namespace
@@ -98,7 +75,6 @@ SampledBuffers carve_sampled(base::Carver& carver, const CertificatePlan& plan, 
   buffers.is_compared = has_weights && may_compare_sampled(plan, buffers);
   if (buffers.is_compared) {
     buffers.cols_at_once = chunk.nc;
-    buffers.first_terms = terms_at_first(plan.shape, ladder);
     buffers.engine_bytes = sampled_bytes(plan, buffers);
     buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
     return buffers;
@@ -132,7 +108,7 @@ product::ProductDesc device_sampled_product(const CertificatePlan& plan, const S
 }
 
 double device_certificate_seconds(const problem::Shape& shape, const num::Ladder& ladder,
-                                  const product::RelativeRates& rates, bool is_compared) {
+                                  const product::RelativeRates& rates, bool is_compared, bool has_clipped_sums) {
   constexpr double kShortInt8OpsPerSecond = 1.3e15;
   constexpr double kShortProductSeconds = 9e-6;
   constexpr double kCompareBytesPerSecond = 2.9e12;
@@ -140,12 +116,11 @@ double device_certificate_seconds(const problem::Shape& shape, const num::Ladder
   // Both parts start in one launch where they are compared. The second start that is counted stands for latencies of other phases, which small
   // complex calls meet and no prediction has.
   const double parts = is_complex(shape.scalar) ? 2.0 : 1.0;
+  constexpr double kUntakenSeconds = 2e-6;
+  if (has_clipped_sums) return kUntakenSeconds + (parts - 1) * kShortProductSeconds;
   const double pairs = static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  const std::int64_t at_first = is_compared ? terms_at_first(shape, ladder) : 0;
-  const double terms =
-      at_first > 0 ? static_cast<double>(at_first)
-                   : static_cast<double>(shape.k) * parts /
-                         static_cast<double>(num::sample_stride(ladder.rungs[0].allowance, plan::num_terms(shape)));
+  const double terms = static_cast<double>(shape.k) * parts /
+                       static_cast<double>(num::sample_stride(ladder.rungs[0].allowance, plan::num_terms(shape)));
   const double product = parts * (2.0 * pairs * terms / (kShortInt8OpsPerSecond * rates.int8) + kShortProductSeconds);
   return product +
          (is_compared ? 0.0 : 4.0 * parts * pairs / (kCompareBytesPerSecond * rates.memory) + kCompareSeconds);

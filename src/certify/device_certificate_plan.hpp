@@ -18,7 +18,6 @@ struct SampledBuffers {
   int log_stride = 0;           ///< of the sampled elements: every 2^log_stride-th
   std::int64_t num_pieces = 1;
   bool is_compared = false;          ///< engine and weights of lines are there: see compares_in_product()
-  std::int64_t first_terms = 0;      ///< of a row, whose product comes first and may answer alone; 0: there is none
   float allowance = 0;               ///< of the lowest rung, for one unit of a sum
   std::int64_t cols_at_once = 0;     ///< lines of B whose products are held at a time
   std::int8_t* a_digits = nullptr;   ///< [round_up(mc, pad)][row_stride]
@@ -42,8 +41,10 @@ struct SampledBuffers {
                                                           std::int64_t m, std::int64_t n);
 
 /// Product of sampled digits and comparison, from rates measured on an H200 (docs/perf/h200_call.md).
-/// @param is_compared by the engine itself
+/// @param is_compared      by the engine itself
+/// @param has_clipped_sums of the lines, which are ordinary: nothing is multiplied
 [[nodiscard]] double device_certificate_seconds(const problem::Shape& shape, const num::Ladder& ladder,
-                                                const product::RelativeRates& rates, bool is_compared);
+                                                const product::RelativeRates& rates, bool is_compared,
+                                                bool has_clipped_sums = false);
 
 }  // namespace kizami::certify

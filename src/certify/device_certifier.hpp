@@ -43,7 +43,9 @@ struct DeviceCertifier {
   bool has_digits = false;                           ///< likewise
   bool has_a_samples = false;                        ///< of prepared lines, which are not made if they are one chunk
   bool has_b_samples = false;                        ///< likewise
-  bool may_want_gain = false;                        ///< likewise
+  bool may_want_gain = false;                        ///< as in SecondLook
+  /// The split has judged lines by num::is_certified_by_clipped_sum(): state->open_lines says how many it leaves open
+  bool has_clipped_sums = false;
   /// |A||B| is symmetric, so that one triangle of the sampled product says all; for engines with product::TriangleEngine
   bool is_symmetric = false;
   device::DeviceState* state = nullptr;
@@ -145,20 +147,10 @@ struct DeviceCertifier {
       pointers.num_products = &state->num_sampled_products;
       pointers.a_weights = a_lines.weights;
       pointers.b_weights = b_lines.weights;
-      const auto compare = [&](const product::ProductDesc& wanted) {
-        if (is_symmetric) return product::launch_triangle(*plan.engine, plan.facts, {wanted, true}, pointers, queue);
-        return product::launch(*plan.engine, plan.facts, wanted, pointers, {s.engine, s.engine_bytes}, queue);
-      };
-      if (s.first_terms > 0) {
-        product::ProductDesc first = compared;
-        first.k = s.first_terms;
-        pointers.c = &state->first_sampled_failures;
-        KIZAMI_RETURN_IF_ERROR(compare(first));
-        pointers.c = &state->sampled_failures;
-        // All samples, of both products of complex numbers, where some pairs are left open.
-        pointers.num_products = reinterpret_cast<const std::int32_t*>(&state->first_sampled_failures);
-      }
-      return compare(compared);
+      // Of both products of complex numbers, all or none: below 2^31 the number is its first word.
+      if (has_clipped_sums) pointers.num_products = reinterpret_cast<const std::int32_t*>(&state->open_lines);
+      if (is_symmetric) return product::launch_triangle(*plan.engine, plan.facts, {compared, true}, pointers, queue);
+      return product::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
     }
     product::ProductDesc desc = device_sampled_product(plan, s, base::round_up(num_i, device::kReadRows), num_j);
     SampledProducts products;

@@ -6,6 +6,7 @@
 
 #include "certify/device_statistics.hpp"
 #include "device/line.cuh"
+#include "device/padding.hpp"
 #include "num/line_stats.hpp"
 
 namespace kizami::certify::kernels {
@@ -51,8 +52,17 @@ struct MaxBits {
 };
 
 struct Sums {
-  std::uint64_t abs = 0;
+  std::uint64_t abs = 0;  ///< below 2^kClippedAt in one pass; above it what take_clipped() takes
   std::uint64_t squares = 0;
+
+  static constexpr int kClippedAt = 38;
+  static_assert((std::uint64_t{1} << kClippedAt) > 2 * device::kMaxSinglePassLength << (num::kAbsBits + 1));
+  __device__ void put_clipped(std::uint32_t sum) { abs |= static_cast<std::uint64_t>(sum) << kClippedAt; }
+  __device__ std::uint32_t take_clipped() {
+    const auto sum = static_cast<std::uint32_t>(abs >> kClippedAt);
+    abs &= (std::uint64_t{1} << kClippedAt) - 1;
+    return sum;
+  }
 
   __device__ void merge(const Sums& other) {
     abs += other.abs;

@@ -121,22 +121,46 @@ class LineWarps {
   int warp_;
 };
 
+/// Range, and about the sum of all magnitudes: the same number in all warps of a line, whatever it is.
+struct Sight {
+  Range range;
+  std::uint32_t magnitudes = 0;  ///< the high word of an FP64 number
+
+  [[nodiscard]] __device__ double sum() const { return __hiloint2double(static_cast<int>(magnitudes), 0); }
+};
+[[nodiscard]] __device__ inline Sight merge_over_warp(const Sight& value) {
+  Sight all{merge_over_warp(value.range), value.magnitudes};
+#pragma unroll
+  for (int bit = 16; bit != 0; bit /= 2) {
+    const double other = __hiloint2double(static_cast<int>(__shfl_xor_sync(~0u, all.magnitudes, bit)), 0);
+    all.magnitudes = static_cast<std::uint32_t>(__double2hiint(all.sum() + other));
+  }
+  return all;
+}
+
 /// What the first look at a line finds.
 struct LineRange {
   Range range;
-  int exponent;  ///< num::kNoExponent of a line that is zero or not finite
+  int exponent;       ///< num::kNoExponent of a line that is zero or not finite
+  double magnitudes;  ///< about the sum of all, the same in all warps of the line
 };
 
-/// What a warp finds in its part of a line.
+/// What a warp finds in its part of a line. @param magnitudes  the sum of those that this lane has
 template <class T, class ForPairs>
-[[nodiscard]] __device__ Range range_of_pairs(const ForPairs& for_pairs) {
+[[nodiscard]] __device__ Range range_of_pairs(const ForPairs& for_pairs, RealOf<T>& magnitudes) {
   constexpr int kTerms = device::Element<T>::kTerms;
   constexpr std::uint32_t kNotZero = 1;  // who asks for low bits wants no more
   QuickRange<RealOf<T>> quick;
+  RealOf<T> sums[2] = {};
   for_pairs([&](const device::Element<T>(&elements)[2]) {
 #pragma unroll
-    for (int i = 0; i < 2 * kTerms; ++i) quick.observe(elements[i / kTerms].number[i % kTerms]);
+    for (int i = 0; i < 2 * kTerms; ++i) {
+      const RealOf<T> x = elements[i / kTerms].number[i % kTerms];
+      quick.observe(x);
+      sums[i % 2] += x < RealOf<T>{0} ? -x : x;
+    }
   });
+  magnitudes = sums[0] + sums[1];
   if (__all_sync(~0u, quick.is_known())) return {quick.max_high(), kNotZero, quick.lsb()};
   Range range;
   for_pairs([&](const device::Element<T>(&elements)[2]) {
@@ -151,9 +175,12 @@ template <class T, class P, class ForPairs>
 [[nodiscard]] __device__ LineRange first_look(const problem::Lines<T>& lines, std::int64_t line,
                                               const LineWarps<T, P>& line_warps, const ForPairs& for_pairs) {
   constexpr int kTerms = device::Element<T>::kTerms;
-  Range range = range_of_pairs<T>(for_pairs);
+  RealOf<T> magnitudes;
+  Sight sight{range_of_pairs<T>(for_pairs, magnitudes)};
+  sight.magnitudes = static_cast<std::uint32_t>(__double2hiint(static_cast<double>(magnitudes)));
   line_warps.wait_for_cluster();
-  range = line_warps.merge(range, 0);
+  sight = line_warps.merge(sight, 0);
+  const Range& range = sight.range;
   MaxBits largest;
   if (range.is_subnormal()) {  // seldom: every warp looks at the whole line
     for (std::int64_t h = static_cast<int>(threadIdx.x) % 32; h < lines.length; h += 32) {
@@ -162,7 +189,7 @@ template <class T, class P, class ForPairs>
     }
     largest = merge_over_warp(largest);
   }
-  return {range, line_exponent(range, largest)};
+  return {range, line_exponent(range, largest), sight.sum()};
 }
 
 }  // namespace kizami::certify::kernels

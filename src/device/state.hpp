@@ -51,8 +51,9 @@ struct alignas(16) DeviceState {
   std::int32_t ec_stage = -1;          ///< scheme ec: the stage that answers; -1: none, all in FP64 arithmetic
   std::int32_t ec_product = -1;        ///< scheme ec: the stage whose planes are multiplied; -1: none
   std::uint64_t sampled_failures = 0;  ///< products that the sampled certificate refuses; complex pairs have two
-  /// Of some of the samples, where their product comes first; below 2^31. All are looked at only if it is not zero.
-  std::uint64_t first_sampled_failures = 0;
+  /// Lines that the split in one pass leaves open (num::is_certified_by_clipped_sum()); below 2^31. Samples are multiplied only if
+  /// it is not zero.
+  std::uint64_t open_lines = 0;
   std::uint64_t num_repairs = 0;     ///< entries written to the list of repairs: selection.num_repaired at the end
   std::uint64_t nonfinite_rows = 0;  ///< lines of op(A) with NaN or Inf
   std::uint64_t nonfinite_cols = 0;  ///< lines of op(B)

@@ -118,6 +118,7 @@ constexpr ResidueModel kOwnResidues{
     .crt_int32_weak = 17.1,  // 240 for 14 planes, by the code of reconstruct_by_limbs_kernel
     .complex_products = 0,
     .has_certificate = true,
+    .judges_lines = true,
     .sampled = kSampledTiles,
     .split_launches = 1,
     .rest_launches = 1,
@@ -136,6 +137,7 @@ constexpr ResidueModel kOwnResidues{
   out.reduces_in_product = false;
   out.reduce_cycles = 0.46;
   out.compare_cycles = 0.36;
+  out.judges_lines = false;
   out.most_batched_elements = 3072.0 * 3072;
   out.quadrants = out.quadrants_complex = out.quadrants_fp32_complex = {};
   return out;

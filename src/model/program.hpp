@@ -86,6 +86,7 @@ struct ResidueModel {
   double crt_int32_weak = 0;  ///< instructions, by limbs
   int complex_products = 0;   ///< real ones, of a modulus; 0: as num::num_planes() has it
   bool has_certificate = false;
+  bool judges_lines = false;  ///< in one pass, so that ordinary ones are not sampled
   ProductModel sampled = {};  ///< its products, whose tiles are compared and not stored
   /// Not 0: sampled products are a library's, whose INT32 sums a kernel compares, in so many cycles of one.
   double compare_cycles = 0;

@@ -67,6 +67,8 @@ class PlannedCall {
   }
 
   [[nodiscard]] const plan::Plan& plan() const { return plan_; }
+  /// To change before a call.
+  [[nodiscard]] DeviceOperands<T>& operands() { return operands_; }
   /// As stored.
   [[nodiscard]] std::vector<T> c() const { return operands_.c.download(); }
   [[nodiscard]] Outcome outcome() const {

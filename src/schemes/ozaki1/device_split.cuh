@@ -79,14 +79,17 @@ __global__ void __launch_bounds__(device::kPanelThreads, 3) slice_pass(const __g
   const int part = warp % P::kWarpsPerLine;
   const std::int64_t line = first_line + warp / P::kWarpsPerLine;
   const unsigned char* const piece = panel + warp / P::kWarpsPerLine * P::pitch(length);
-  const auto [range, exponent] = certify::kernels::first_look(lines, line, line_warps, [&](const auto& visit) {
+  const certify::kernels::LineRange seen =
+      certify::kernels::first_look(lines, line, line_warps, [&](const auto& visit) {
 #pragma unroll 4
-    for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
-      device::Element<T> elements[2];
-      device::read_pair(piece, h, elements);
-      visit(elements);
-    }
-  });
+        for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
+          device::Element<T> elements[2];
+          device::read_pair(piece, h, elements);
+          visit(elements);
+        }
+      });
+  const certify::kernels::Range& range = seen.range;
+  const int exponent = seen.exponent;
   if (line >= lines.num_lines) return;
   if (rank == 0 && part == 0 && lane == 0) {
     task.operand.stats[line] = certify::kernels::line_stats(range, exponent, certify::kernels::Sums{});

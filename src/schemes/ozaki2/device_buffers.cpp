@@ -139,6 +139,11 @@ DeviceBuffers carve_device(base::Carver& carver, const plan::Plan& plan) {
   return buffers;
 }
 
+ClippedCheck clipped_check_of(const plan::Plan& plan, device::DeviceState* state) {
+  const float allowance = ozaki2_of(plan).ladder.rungs[0].allowance;
+  return {num::sampled_allowance(allowance, plan::num_terms(plan.shape)), &state->open_lines};
+}
+
 DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Plan& plan, Side side,
                                             std::int64_t num_lines) {
   const Ozaki2Stage& stage = ozaki2_of(plan);

@@ -76,6 +76,9 @@ struct DevicePreparedBuffers {
 /// certificate decides: where both are one chunk, and lines fit on the chip, in a cluster or in one block.
 [[nodiscard]] bool splits_in_one_pass(const plan::Plan& plan);
 
+/// Of a plan with a certificate. @param state  of a call, or of a preparation
+[[nodiscard]] ClippedCheck clipped_check_of(const plan::Plan& plan, device::DeviceState* state);
+
 /// Whether the product of sampled digits compares instead of storing: where the split makes the weights of lines, and
 /// the engine has the epilogue.
 [[nodiscard]] bool compares_in_product(const plan::Plan& plan);

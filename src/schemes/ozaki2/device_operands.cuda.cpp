@@ -217,11 +217,17 @@ certify::DeviceCertifier<T> DeviceOperands<T>::certifier() const {
                                         .has_a_samples = a_.kept.has_value(),
                                         .has_b_samples = b_.kept.has_value(),
                                         .may_want_gain = may_want_gain_,
+                                        .has_clipped_sums = has_clipped_sums(),
                                         .is_symmetric = !problem_.part.is_all() && has_same_lines(problem_),
                                         .state = state(),
                                         .queue = queue_};
   for (int r = 0; r < ladder().num_rungs; ++r) certifier.planes_of_rung[r] = num_planes(r);
   return certifier;
+}
+
+template <class T>
+bool DeviceOperands<T>::has_clipped_sums() const {
+  return stage_.has_certificate && splits_in_one_pass(plan_) && buffers_.sampled.is_compared;
 }
 
 template <class T>
@@ -305,7 +311,7 @@ Status DeviceOperands<T>::pass_into_sums(const LinePairs& a_pairs, const LinePai
           {x.lines, x.buffers, planes_of_sums(side)}, early_digits(side), nonfinite_lines(side)};
     };
     return device_strassen_pass<T>(of(a_, Side::kA), a_pairs, of(b_, Side::kB), b_pairs, strassen_halves(plan_.shape),
-                                   ladder(), state(), queue_);
+                                   ladder(), state(), queue_, clipped_check());
   }
   return {};
 }
@@ -320,7 +326,7 @@ Status DeviceOperands<T>::pass_into_planes(std::initializer_list<Side> sides, bo
     return operand;
   };
   return device_single_pass<T>(of(a_, Side::kA), of(b_, Side::kB), ladder(), first_rung_, buffers_.second_look,
-                               leaves_samples, state(), queue_, is_split_once_);
+                               leaves_samples, state(), queue_, is_split_once_, clipped_check());
 }
 
 // ---- planes to multiply ---------------------------------------------------------------------------------------------

@@ -129,6 +129,11 @@ class DeviceOperands {
   [[nodiscard]] const num::Ladder& ladder() const { return stage_.ladder; }
   [[nodiscard]] CallOperand<T>& operand(Side side) { return side == Side::kA ? a_ : b_; }
   [[nodiscard]] bool has_unsigned_planes() const;
+  /// Whether the split judges lines by their clipped sums, so that samples are multiplied only where it leaves one open.
+  [[nodiscard]] bool has_clipped_sums() const;
+  [[nodiscard]] ClippedCheck clipped_check() const {
+    return has_clipped_sums() ? clipped_check_of(plan_, state()) : ClippedCheck{};
+  }
   [[nodiscard]] DeviceOperand<T> whole_operand(const CallOperand<T>& operand, Side side) const;
   [[nodiscard]] DevicePlanes planes_of_sums(Side side) const;
   [[nodiscard]] certify::DeviceDigits early_digits(Side side) const;

@@ -9,29 +9,37 @@
 #include "certify/device_statistics.hpp"
 #include "device/line.cuh"
 #include "device/panel.cuh"
+#include "num/clipped_sum.hpp"
+#include "problem/lines.hpp"
 #include "schemes/ozaki2/device_residue_rows.cuh"
+#include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::ozaki2::kernels {
 
-/// The sums of a warp's part of a line. @param for_pairs calls its argument with all elements of it, two at a time
+/// The sums of a warp's part of a line, with that of its clipped digits, 0 where the units are not plain.
+/// @param for_pairs calls its argument with all elements of it, two at a time
 template <class T, class ForPairs>
 [[nodiscard]] __device__ __forceinline__ certify::kernels::Sums sums_of_pairs(bool is_live,
                                                                               const device::LineUnits& units,
+                                                                              std::uint32_t clip,
                                                                               const ForPairs& for_pairs) {
   constexpr int kTerms = device::Element<T>::kTerms;
   certify::kernels::Sums sums;
   if (is_live && units.is_plain) {
     std::uint32_t abs = 0;  // of 64 terms at most
+    std::uint32_t clipped = 0;
     for_pairs([&](const device::Element<T>(&elements)[2]) {
 #pragma unroll
       for (int i = 0; i < 2 * kTerms; ++i) {
         const double x = elements[i / kTerms].term[i % kTerms];
         const std::uint32_t root = device::plain_root(x, units);
         abs += device::plain_abs(x, units);
+        clipped += min(device::plain_digit(x, units), clip);
         sums.squares += static_cast<std::uint64_t>(root) * root;
       }
     });
     sums.abs = abs;
+    sums.put_clipped(clipped);
   } else if (is_live) {
     for_pairs([&](const device::Element<T>(&elements)[2]) {
       for (int i = 0; i < 2 * kTerms; ++i)
@@ -39,6 +47,21 @@ template <class T, class ForPairs>
     });
   }
   return sums;
+}
+
+/// The clip of a line's digits.
+template <class T>
+[[nodiscard]] __device__ __forceinline__ std::uint32_t clip_of_line(const problem::Lines<T>& lines, double magnitudes,
+                                                                    const device::LineUnits& units) {
+  return num::digit_clip(magnitudes * units.digit / static_cast<double>(lines.num_terms()));
+}
+
+/// Adds a line that needs a sample.
+__device__ inline void count_open(const ClippedCheck& check, const num::RungWeight& weight, std::int64_t num_terms,
+                                  std::uint32_t clip, std::uint32_t sum) {
+  if (check.open_lines == nullptr || num::is_certified_by_clipped_sum(check.allowance, weight, num_terms, clip, sum))
+    return;
+  atomicAdd(reinterpret_cast<unsigned long long*>(check.open_lines), 1ull);
 }
 
 /// Blocks of a line's piece in shared memory, `step` apart, become their fragments, each lane's next to those of its neighbours;

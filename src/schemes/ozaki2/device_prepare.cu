@@ -24,12 +24,12 @@ struct AdoptedLines {
   const std::int32_t* from;
   std::int32_t* to;
   std::int64_t num_lines;  ///< 0: of no operand
-  const std::uint64_t* counted;
+  const device::DeviceState* kept;
   std::uint64_t* nonfinite;
 };
 
 __global__ void __launch_bounds__(kPrepareThreads)
-    adopt_lines(const AdoptedLines a, const AdoptedLines b, const device::DeviceState* state) {
+    adopt_lines(const AdoptedLines a, const AdoptedLines b, device::DeviceState* state) {
   base::follow_previous_kernel();
   if (state->is_scaling_only != 0) return;
   const std::int64_t thread = blockIdx.x * static_cast<std::int64_t>(kPrepareThreads) + threadIdx.x;
@@ -37,7 +37,9 @@ __global__ void __launch_bounds__(kPrepareThreads)
   const auto adopt = [&](const AdoptedLines& lines) {
     if (lines.num_lines == 0) return;
     for (std::int64_t i = thread; i < lines.num_lines; i += step) lines.to[i] = lines.from[i];
-    if (thread == 0) *lines.nonfinite += *lines.counted;
+    if (thread != 0) return;
+    *lines.nonfinite += lines.kept->nonfinite_rows;
+    state->open_lines += lines.kept->open_lines;
   };
   adopt(a);
   adopt(b);
@@ -86,7 +88,8 @@ Status prepare_device_ozaki2(const plan::Plan& plan, Side side, const problem::L
   std::uint64_t* const nonfinite = &kept.state->nonfinite_rows;
   if (prepares_in_one_pass(plan)) {
     return device_single_pass<T>({operand, kept.digits, nonfinite}, {}, stage.ladder, 0, {}, /*leaves_samples=*/false,
-                                 kept.state, queue);
+                                 kept.state, queue, /*b_is_a=*/false,
+                                 stage.has_certificate ? clipped_check_of(plan, kept.state) : ClippedCheck{});
   }
   if (kept.digits.digits != nullptr) {  // of which products read rows beyond the last
     const std::int64_t row = kept.digits.row_stride;
@@ -104,10 +107,10 @@ Status prepare_device_ozaki2(const plan::Plan& plan, Side side, const problem::L
                                   /*has_first_rung=*/false, num_sms, queue);
 }
 
-Status adopt_prepared(const Adoption& a, const Adoption& b, const device::DeviceState* state, product::Queue queue) {
+Status adopt_prepared(const Adoption& a, const Adoption& b, device::DeviceState* state, product::Queue queue) {
   const auto lines_of = [](const Adoption& x) -> AdoptedLines {
     if (x.kept == nullptr) return {};
-    return {x.kept->lines.scales, x.scales, x.num_lines, &x.kept->state->nonfinite_rows, x.nonfinite};
+    return {x.kept->lines.scales, x.scales, x.num_lines, x.kept->state, x.nonfinite};
   };
   const AdoptedLines of_a = lines_of(a), of_b = lines_of(b);
   constexpr std::int64_t kMostBlocks = 32;

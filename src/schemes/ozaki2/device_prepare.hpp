@@ -30,8 +30,9 @@ struct Adoption {
   std::int32_t* scales = nullptr;      ///< of the call
   std::uint64_t* nonfinite = nullptr;  ///< likewise: the lines with NaN or Inf are added
 };
+/// Lines that the preparation leaves open are added to state->open_lines.
 /// @queue one kernel behind begin_state(), which ends at once if state->is_scaling_only
-Status adopt_prepared(const Adoption& a, const Adoption& b, const device::DeviceState* state, product::Queue queue);
+Status adopt_prepared(const Adoption& a, const Adoption& b, device::DeviceState* state, product::Queue queue);
 
 /// Kept planes of lines [line, line + num_lines) over elements [first, first + length), copied to where a call makes
 /// its own: for engines that cannot be told by the device where to read.

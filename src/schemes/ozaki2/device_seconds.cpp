@@ -11,6 +11,7 @@
 #include "base/code_capability.hpp"
 #include "base/int_math.hpp"
 #include "certify/device_certificate_plan.hpp"
+#include "device/batch_buffers.hpp"
 #include "fp64/device_seconds.hpp"
 #include "num/digit_blocks.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
@@ -83,9 +84,18 @@ double device_phase_seconds(const plan::Plan& plan) {
              crt_seconds;
 
   if (ozaki2_of(plan).has_certificate)
-    seconds +=
-        certify::device_certificate_seconds(plan.shape, ozaki2_of(plan).ladder, rates, compares_in_product(plan));
+    seconds += certify::device_certificate_seconds(plan.shape, ozaki2_of(plan).ladder, rates, compares_in_product(plan),
+                                                   compares_in_product(plan) && splits_in_one_pass(plan));
   return seconds;
+}
+
+double device_batch_seconds(const plan::Plan& plan, double seconds_of_one) {
+  const plan::Schedule& schedule = plan.schedule;
+  const int lanes = device::batch_lanes(plan.shape, schedule.batch, schedule.product_bytes, schedule.workspace_bytes);
+  // Of 8 side by side: 16 products of 1024, 64 of 512.
+  const double most_hidden = is_complex(plan.shape.scalar) ? 31e-6 : 14e-6;
+  const double hidden = most_hidden * (lanes - 1) / (device::kMostBatchLanes - 1);
+  return std::max(seconds_of_one - hidden, seconds_of_one / 2) * static_cast<double>(schedule.batch.num_products);
 }
 
 namespace {

@@ -13,6 +13,10 @@ namespace kizami::ozaki2 {
 /// launches.
 [[nodiscard]] double device_phase_seconds(const plan::Plan& plan);
 
+/// All products of a batch, each of which takes so long alone: what a product waits for its own kernels, others use that are
+/// side by side with it.
+[[nodiscard]] double device_batch_seconds(const plan::Plan& plan, double seconds_of_one);
+
 /// What calls take beyond their plan that did this: looked at the elements again, climbed, balanced the inner index,
 /// answered elements one by one. @units of all products
 [[nodiscard]] double device_seconds_beyond(const plan::Plan& plan, const Effort& effort);

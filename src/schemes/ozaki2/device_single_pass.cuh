@@ -51,6 +51,7 @@ struct Pass {
   std::int32_t num_planes;  ///< of it
   bool leaves_samples;      ///< state->look = kSample is another kernel's
   const device::DeviceState* state;
+  ClippedCheck clipped;
 };
 
 /// Whether fragments are made once and take the place of the elements, beside kRestBytes of others.
@@ -124,12 +125,13 @@ __device__ __forceinline__ void pass_over_lines(const Pass<T>& pass) {
     }
   };
 
-  const auto [range, exponent] = certify::kernels::first_look(lines, line, line_warps, for_pairs);
+  const auto [range, exponent, magnitudes] = certify::kernels::first_look(lines, line, line_warps, for_pairs);
   const bool is_there = line < base::round_up(lines.num_lines, device::kReadRows);  // or padding
 
   const bool is_live = exponent != num::kNoExponent;
   const device::LineUnits units(is_live ? exponent : 0);
-  certify::kernels::Sums sums = sums_of_pairs<T>(is_live, units, for_pairs);
+  const std::uint32_t clip = clip_of_line(lines, magnitudes, units);
+  certify::kernels::Sums sums = sums_of_pairs<T>(is_live, units, clip, for_pairs);
   // Operands that are alike are neighbours.
   const auto for_alike = [&](const auto& visit) {
     for (int of = 0; of < pass.num_alike; ++of) visit((&task)[of]);
@@ -146,13 +148,17 @@ __device__ __forceinline__ void pass_over_lines(const Pass<T>& pass) {
     if (rank == cluster - 1 && part == 0) clear_digits<kTerms>(line, std::int64_t{cluster} * length, task.digits);
   }
   sums = line_warps.merge(sums, 1);
+  const std::uint32_t clipped = sums.take_clipped();
 
   const num::LineStats stats = certify::kernels::line_stats(range, exponent, sums);
   const LineScaling scaling{line_scale(pass.ladder.rungs[pass.rung], stats), !stats.is_zero()};
   if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
     task.operand.line_buffers.stats[line] = stats;
-    if (task.operand.line_buffers.weights != nullptr)
-      task.operand.line_buffers.weights[line] = num::rung_weight(pass.ladder.rungs[0], stats);
+    if (task.operand.line_buffers.weights != nullptr) {
+      const num::RungWeight weight = num::rung_weight(pass.ladder.rungs[0], stats);
+      task.operand.line_buffers.weights[line] = weight;
+      if (look == device::Look::kSample) count_open(pass.clipped, weight, lines.num_terms(), clip, clipped);
+    }
     if (look != device::Look::kBlocksFirst)
       task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
     for_alike([&](const PassOperand<T>& alike) {
@@ -248,7 +254,8 @@ namespace kizami::ozaki2 {
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
                           int first_rung, const certify::SecondLookBuffers& blocks, bool leaves_samples,
-                          const device::DeviceState* state, product::Queue queue, bool b_is_a) {
+                          const device::DeviceState* state, product::Queue queue, bool b_is_a,
+                          const ClippedCheck& clipped) {
   using P = device::Panel<T>;
   using W = device::WholeLines<T>;
   const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
@@ -292,7 +299,8 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                         first_rung,
                         num_planes,
                         leaves_samples,
-                        state};
+                        state,
+                        clipped};
   if (b_is_a) pass.operands[0].digits = b.digits;
 
   const unsigned num_blocks = pass.blocks_of_first + (b_is_a ? 0 : blocks_of(b));
@@ -312,4 +320,4 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   template ::kizami::Status kizami::ozaki2::device_single_pass<T>(                                 \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int, \
       const ::kizami::certify::SecondLookBuffers&, bool, const ::kizami::device::DeviceState*,     \
-      ::kizami::product::Queue, bool)
+      ::kizami::product::Queue, bool, const ClippedCheck&)

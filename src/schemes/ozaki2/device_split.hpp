@@ -69,6 +69,13 @@ Status device_line_factors(const device::DeviceLineBuffers& line_buffers, std::i
                            const num::Ladder& ladder, int most, const device::DeviceState* state, double* factors,
                            std::int32_t* num_moduli, product::Queue queue);
 
+/// Who asks for the product of sampled digits where the split has seen all elements.
+struct ClippedCheck {
+  float allowance = 0;  ///< num::sampled_allowance() of the lowest rung
+  /// Where samples are made, lines without num::is_certified_by_clipped_sum() are added. Null: nobody asks
+  std::uint64_t* open_lines = nullptr;
+};
+
 /// One operand of device_single_pass().
 template <class T>
 struct SinglePassOperand {
@@ -92,6 +99,7 @@ struct SinglePassOperand {
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
                           int first_rung, const certify::SecondLookBuffers& blocks, bool leaves_samples,
-                          const device::DeviceState* state, product::Queue queue, bool b_is_a = false);
+                          const device::DeviceState* state, product::Queue queue, bool b_is_a = false,
+                          const ClippedCheck& clipped = {});
 
 }  // namespace kizami::ozaki2

@@ -26,7 +26,7 @@ struct LinePairs {
 template <class T>
 Status device_strassen_pass(const SinglePassOperand<T>& a, const LinePairs& a_pairs, const SinglePassOperand<T>& b,
                             const LinePairs& b_pairs, const StrassenHalves& halves, const num::Ladder& ladder,
-                            const device::DeviceState* state, product::Queue queue);
+                            const device::DeviceState* state, product::Queue queue, const ClippedCheck& clipped = {});
 
 /// Lines of one operand for device_strassen_residues(), whole ones.
 template <class T>

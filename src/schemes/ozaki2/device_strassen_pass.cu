@@ -51,6 +51,7 @@ struct Pass {
   num::Ladder ladder;
   std::int32_t num_planes;
   const device::DeviceState* state;
+  ClippedCheck clipped;
 };
 
 /// @range  one cluster: some lines of both halves of one operand
@@ -106,10 +107,11 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>
         visit(elements);
       }
     };
-    const auto [range, exponent] = certify::kernels::first_look(lines, line, line_warps, for_pairs);
+    const auto [range, exponent, magnitudes] = certify::kernels::first_look(lines, line, line_warps, for_pairs);
     const bool is_live = exponent != num::kNoExponent;
     const device::LineUnits units(is_live ? exponent : 0);
-    certify::kernels::Sums sums = kernels::sums_of_pairs<T>(is_live, units, for_pairs);
+    const std::uint32_t clip = kernels::clip_of_line(lines, magnitudes, units);
+    certify::kernels::Sums sums = kernels::sums_of_pairs<T>(is_live, units, clip, for_pairs);
     if (task.digits.digits != nullptr && line < base::round_up(lines.num_lines, device::kReadRows)) {
       const int of_first_half =
           static_cast<int>(min(static_cast<std::int64_t>(half), max(std::int64_t{0}, at.half_k - at.first)));
@@ -120,13 +122,17 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>
         kernels::clear_digits<kTerms>(line, at.half_k + std::int64_t{cluster} * half, task.digits);
     }
     sums = line_warps.merge(sums, 1);
+    const std::uint32_t clipped = sums.take_clipped();
 
     const num::LineStats stats = certify::kernels::line_stats(range, exponent, sums);
     const LineScaling scaling{line_scale(pass.ladder.rungs[0], stats), !stats.is_zero()};
     if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
       task.operand.line_buffers.stats[line] = stats;
-      if (task.operand.line_buffers.weights != nullptr)
-        task.operand.line_buffers.weights[line] = num::rung_weight(pass.ladder.rungs[0], stats);
+      if (task.operand.line_buffers.weights != nullptr) {
+        const num::RungWeight weight = num::rung_weight(pass.ladder.rungs[0], stats);
+        task.operand.line_buffers.weights[line] = weight;
+        kernels::count_open(pass.clipped, weight, lines.num_terms(), clip, clipped);
+      }
       task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
       if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
     }
@@ -152,7 +158,7 @@ __global__ void choose_strassen_products(device::DeviceState* state) {
 template <class T>
 Status device_strassen_pass(const SinglePassOperand<T>& a, const LinePairs& a_pairs, const SinglePassOperand<T>& b,
                             const LinePairs& b_pairs, const StrassenHalves& halves, const num::Ladder& ladder,
-                            const device::DeviceState* state, product::Queue queue) {
+                            const device::DeviceState* state, product::Queue queue, const ClippedCheck& clipped) {
   using P = device::Panel<T>;
   if (a_pairs.count + b_pairs.count == 0) return {};
   const auto task_of = [](const SinglePassOperand<T>& x, std::int64_t half_lines, const LinePairs& pairs) {
@@ -176,7 +182,8 @@ Status device_strassen_pass(const SinglePassOperand<T>& a, const LinePairs& a_pa
                halves.k,
                ladder,
                num::num_planes(plan::ring_of(kScalarOf<T>), ladder.rungs[0].num_moduli),
-               state};
+               state,
+               clipped};
   constexpr int kMostBytes = P::bytes(device::kPanelLength);
   KIZAMI_RETURN_IF_ERROR(
       base::cuda_status(cudaFuncSetAttribute(strassen_pass<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes),
@@ -198,7 +205,7 @@ Status choose_strassen(device::DeviceState* state, product::Queue queue) {
 #define KIZAMI_INSTANTIATE(T)                                                                                         \
   template Status device_strassen_pass<T>(const SinglePassOperand<T>&, const LinePairs&, const SinglePassOperand<T>&, \
                                           const LinePairs&, const StrassenHalves&, const num::Ladder&,                \
-                                          const device::DeviceState*, product::Queue)
+                                          const device::DeviceState*, product::Queue, const ClippedCheck&)
 KIZAMI_INSTANTIATE(double);
 KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);

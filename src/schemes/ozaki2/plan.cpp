@@ -360,7 +360,10 @@ Status plan_ozaki2_schedule(plan::Plan& plan, const plan::Environment& environme
       cheapest.refuses(name, refusal->reason);
       continue;
     }
-    candidate.schedule.seconds = std::get<double>(answer) * static_cast<double>(plan.schedule.batch.num_products);
+    const double of_one = std::get<double>(answer);
+    candidate.schedule.seconds = plan::is_on_device(candidate)
+                                     ? device_batch_seconds(candidate, of_one)
+                                     : of_one * static_cast<double>(plan.schedule.batch.num_products);
     cheapest.offers(name, std::move(candidate));
   }
   return std::move(cheapest).take(plan, Scheme::kOzaki2);
