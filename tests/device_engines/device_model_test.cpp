@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "device/batch_buffers.hpp"
 #include "device_engines/h200_environment.hpp"
 #include "engines/cublas/cublas_seconds.hpp"
 #include "engines/hopper/forms.hpp"
 #include "model/phases.hpp"
 #include "num/rung.hpp"
 #include "plan/plan.hpp"
+#include "problem/problem.hpp"
 #include "product/product.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_seconds.hpp"
@@ -224,6 +226,22 @@ TEST(DeviceModel, ABatchTakesMoreForEachProduct) {
   const Effort exceptions{0, -1, false, false, 100};
   EXPECT_DOUBLE_EQ(device_seconds(five, look), five.schedule.seconds + 5 * beyond(one, look));
   EXPECT_DOUBLE_EQ(device_seconds(five, exceptions), five.schedule.seconds + beyond(one, exceptions));
+}
+
+// Eight of them, where the workspace has room: what one waits for its own kernels, others use.
+TEST(DeviceModel, ProductsSideBySideTakeLess) {
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  const Environment environment = h200_environment();
+  const problem::Shape shape{Scalar::kC64, 1024, 1024, 1024};
+  const Plan one = make(shape, policy, environment).value();
+  const auto many = [&] { return make(shape, policy, environment, {16, false}).value(); };
+  const Schedule together = many().schedule;
+  EXPECT_EQ(device::batch_lanes(shape, together.batch, together.product_bytes, together.workspace_bytes), 8);
+  EXPECT_LT(together.seconds, 0.9 * 16 * one.schedule.seconds);
+  EXPECT_GT(together.seconds, 0.7 * 16 * one.schedule.seconds);
+  policy.workspace_limit_bytes = one.schedule.workspace_bytes + 64 * 1024;
+  EXPECT_DOUBLE_EQ(many().schedule.seconds, 16 * one.schedule.seconds) << "no room for a second lane";
 }
 
 TEST(DeviceModel, PredictsSchemeEc) {
