@@ -83,8 +83,9 @@ TEST_F(ClippedSumTest, OpenLinesAreSampled) {
     const device::DeviceState by_blocks = state_of<double>(line, device::Look::kBlocksFirst);
     EXPECT_GT(sampled.open_lines, 0U) << spec;
     EXPECT_EQ(sampled.selection, by_blocks.selection) << spec;
-    if (sampled.sampled_failures == 0)
+    if (sampled.sampled_failures == 0) {
       EXPECT_EQ(by_blocks.statistics.plain.pairs[0], by_blocks.statistics.num_pairs) << spec;
+    }
   }
 }
 
