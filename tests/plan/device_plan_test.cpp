@@ -254,7 +254,13 @@ TEST(DeviceBatch, HasTheNumericsOfOneProductAndItsWorkspaceForEachLane) {
         EXPECT_GE(schedule.workspace_bytes, lanes * schedule.product_bytes + states + copies);
         EXPECT_LE(schedule.workspace_bytes, lanes * (schedule.product_bytes + device::kWorkspaceAlignment) + states +
                                                 copies + 4 * base::Carver::kAlignment);
-        EXPECT_DOUBLE_EQ(schedule.seconds, static_cast<double>(count) * one.value().schedule.seconds);
+        const double one_by_one = static_cast<double>(count) * one.value().schedule.seconds;
+        if (lanes > 1) {
+          EXPECT_LT(schedule.seconds, one_by_one);
+          EXPECT_GT(schedule.seconds, 0.9 * one_by_one) << "latencies are the least of so long products";
+        } else {
+          EXPECT_DOUBLE_EQ(schedule.seconds, one_by_one);
+        }
         EXPECT_EQ(explain(many.value()).find("batch") != std::string::npos, batch != Batch{});
       }
     }
