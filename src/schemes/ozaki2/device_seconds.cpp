@@ -100,6 +100,11 @@ double device_batch_seconds(const plan::Plan& plan, double seconds_of_one) {
 
 namespace {
 
+/// Whether lines are judged by themselves, so that the plan counts no product of samples.
+[[nodiscard]] bool judges_lines(const plan::Plan& plan) {
+  return compares_in_product(plan) && splits_in_one_pass(plan);
+}
+
 [[nodiscard]] double parts_of(const plan::Plan& plan) { return is_complex(plan.shape.scalar) ? 2.0 : 1.0; }
 [[nodiscard]] double pairs_of(const plan::Plan& plan) {
   return static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n);
@@ -122,9 +127,11 @@ namespace {
   const product::RelativeRates& rates = plan.schedule.facts.rates;
   const double rungs = ops * (ends_early ? kPartThatIsRead : 1.0) / (block_ops_per_second * rates.int8);
   const double bytes = elements_of(plan) * size_bytes(plan.shape.scalar);
-  if (!begins_on_blocks(plan)) return 40e-6 + bytes / (2.4e12 * rates.memory) + rungs;
-  const double sampled_ops_per_second = has_parts ? 2.4e15 : 3.6e15;
-  return 10e-6 + bytes / (6.5e12 * rates.memory) + rungs - ops / (sampled_ops_per_second * rates.int8);
+  const double sampled = ops / ((has_parts ? 2.4e15 : 3.6e15) * rates.int8);
+  const double is_sampled = begins_on_blocks(plan) ? 0.0 : 1.0;
+  const double beyond_samples = (is_sampled - (judges_lines(plan) ? 0.0 : 1.0)) * sampled + rungs;
+  if (!begins_on_blocks(plan)) return 40e-6 + bytes / (2.4e12 * rates.memory) + beyond_samples;
+  return 10e-6 + bytes / (6.5e12 * rates.memory) + beyond_samples;
 }
 
 /// One INT8 pass over C at a rung, in all its chunks. 0: the engine does not say
