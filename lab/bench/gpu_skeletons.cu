@@ -67,9 +67,9 @@ __device__ __forceinline__ std::uint32_t busy(const uint4& x) {
   return all;
 }
 
-/// Instructions of an element of FP64 numbers in 14 planes beside those that its skeleton has, by ncu
-/// (lab/results/h200/phases.jsonl, docs/perf/h200_call.md): of the CRT 140, 66 of them FP64, of which its skeleton has 10;
-/// of the split 112, of which its skeleton has 20.
+/// Instructions of an element of FP64 numbers in 14 planes: 140 of the CRT, 66 of them FP64, by the 64 % of issue slots that it took
+/// (docs/perf/h200_call.md), and 112 of the split (lab/results/h200/split_forms.jsonl). Of these the skeletons are taken to have 10 and 20,
+/// by their source.
 constexpr int kCrtFp64 = 66;
 constexpr int kCrtIntegers = 64;
 constexpr int kSplitIntegers = 92;

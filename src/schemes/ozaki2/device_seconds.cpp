@@ -85,25 +85,20 @@ double device_phase_seconds(const plan::Plan& plan) {
 
   if (ozaki2_of(plan).has_certificate)
     seconds += certify::device_certificate_seconds(plan.shape, ozaki2_of(plan).ladder, rates, compares_in_product(plan),
-                                                   compares_in_product(plan) && splits_in_one_pass(plan));
+                                                   /*has_clipped_sums=*/compares_in_product(plan));
   return seconds;
 }
 
 double device_batch_seconds(const plan::Plan& plan, double seconds_of_one) {
   const plan::Schedule& schedule = plan.schedule;
   const int lanes = device::batch_lanes(plan.shape, schedule.batch, schedule.product_bytes, schedule.workspace_bytes);
-  // Of 8 side by side: 16 products of 1024, 64 of 512.
-  const double most_hidden = is_complex(plan.shape.scalar) ? 31e-6 : 14e-6;
+  // Of 8 side by side: 16 products of 1024 (lab/results/h200/batch.jsonl, 537947b4).
+  const double most_hidden = is_complex(plan.shape.scalar) ? 22e-6 : 12e-6;
   const double hidden = most_hidden * (lanes - 1) / (device::kMostBatchLanes - 1);
   return std::max(seconds_of_one - hidden, seconds_of_one / 2) * static_cast<double>(schedule.batch.num_products);
 }
 
 namespace {
-
-/// Whether lines are judged by themselves, so that the plan counts no product of samples.
-[[nodiscard]] bool judges_lines(const plan::Plan& plan) {
-  return compares_in_product(plan) && splits_in_one_pass(plan);
-}
 
 [[nodiscard]] double parts_of(const plan::Plan& plan) { return is_complex(plan.shape.scalar) ? 2.0 : 1.0; }
 [[nodiscard]] double pairs_of(const plan::Plan& plan) {
@@ -128,10 +123,10 @@ namespace {
   const double rungs = ops * (ends_early ? kPartThatIsRead : 1.0) / (block_ops_per_second * rates.int8);
   const double bytes = elements_of(plan) * size_bytes(plan.shape.scalar);
   const double sampled = ops / ((has_parts ? 2.4e15 : 3.6e15) * rates.int8);
-  const double is_sampled = begins_on_blocks(plan) ? 0.0 : 1.0;
-  const double beyond_samples = (is_sampled - (judges_lines(plan) ? 0.0 : 1.0)) * sampled + rungs;
-  if (!begins_on_blocks(plan)) return 40e-6 + bytes / (2.4e12 * rates.memory) + beyond_samples;
-  return 10e-6 + bytes / (6.5e12 * rates.memory) + beyond_samples;
+  // The plan counts samples where lines are not judged by themselves; a call multiplies them unless it begins on blocks.
+  const double counted = compares_in_product(plan) ? 0.0 : sampled;
+  if (!begins_on_blocks(plan)) return 40e-6 + bytes / (2.4e12 * rates.memory) + rungs + sampled - counted;
+  return 10e-6 + bytes / (6.5e12 * rates.memory) + rungs - counted;
 }
 
 /// One INT8 pass over C at a rung, in all its chunks. 0: the engine does not say
