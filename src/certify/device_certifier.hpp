@@ -44,6 +44,7 @@ struct DeviceCertifier {
   bool has_a_samples = false;                        ///< of prepared lines, which are not made if they are one chunk
   bool has_b_samples = false;                        ///< likewise
   bool may_want_gain = false;                        ///< as in SecondLook
+  bool has_samples = true;      ///< false: the split has judged lines, and what it leaves open goes to blocks
   /// The split has judged lines by num::is_certified_by_clipped_sum(): state->open_lines says how many it leaves open
   bool has_clipped_sums = false;
   /// |A||B| is symmetric, so that one triangle of the sampled product says all; for engines with product::TriangleEngine
@@ -63,7 +64,7 @@ struct DeviceCertifier {
   /// @param task  kDecide: what they find is in state->selection; kCount: in state->statistics.plain
   /// @queue kernels that end at once if state->is_scaling_only
   Status run(bool has_padding, LookTask task = LookTask::kDecide) const {
-    if (!has_digits) KIZAMI_RETURN_IF_ERROR(sample(has_padding));
+    if (!has_digits && has_samples) KIZAMI_RETURN_IF_ERROR(sample(has_padding));
     KIZAMI_RETURN_IF_ERROR(launch_block_rungs(look(task), num_sms(), queue));
     return look_again(task);
   }

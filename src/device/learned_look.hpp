@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a call's split had better make first, by what a call before it with the same plan did: a program multiplies like
-// matrices by like plans. Where no scout asks the elements it saves a sample in vain. Only time hangs on it, no bit:
+// matrices by like plans. It saves a sample in vain, or a scout. Only time hangs on it, no bit:
 // docs/accuracy/certificate.md, theorem 2.
 #pragma once
 
@@ -8,9 +8,63 @@
 #include <optional>
 
 #include "device/state.hpp"
-#include "kizami/effort.hpp"
+#include "kizami/host_device.hpp"
 
 namespace kizami::device {
+
+/// What a call tells of its look, in one word of host memory that its last kernel writes: one store, and no torn read.
+///   number 24 | rung + 1: 4 | open lines 1 | second look 1 | equilibrated 1 | told 1
+struct ToldLook {
+  std::uint32_t number = 0;      ///< that the call was given
+  int rung = 0;                  ///< that answered; -1: none
+  bool has_open_lines = false;   ///< that asked for samples, or for blocks
+  bool has_second_look = false;  ///< blocks were looked at
+  bool is_equilibrated = false;
+
+  friend constexpr bool operator==(const ToldLook&, const ToldLook&) = default;
+};
+inline constexpr int kLookNumberBits = 24;
+static_assert(num::kMaxRungs < 1 << 4);
+
+/// @range rung of -1 .. kMaxRungs - 1 @return not 0
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint64_t look_word(const ToldLook& told) {
+  std::uint64_t word = told.number & ((1U << kLookNumberBits) - 1U);
+  word = word << 4 | static_cast<std::uint64_t>(told.rung + 1);
+  word = word << 1 | (told.has_open_lines ? 1U : 0U);
+  word = word << 1 | (told.has_second_look ? 1U : 0U);
+  word = word << 1 | (told.is_equilibrated ? 1U : 0U);
+  return word << 1 | 1U;
+}
+/// Nothing: no call has told anything.
+[[nodiscard]] constexpr std::optional<ToldLook> told_look(std::uint64_t word) {
+  if ((word & 1U) == 0) return std::nullopt;
+  ToldLook told;
+  told.number = static_cast<std::uint32_t>(word >> 8);
+  told.rung = static_cast<int>(word >> 4 & 15U) - 1;
+  told.has_open_lines = (word >> 3 & 1U) != 0;
+  told.has_second_look = (word >> 2 & 1U) != 0;
+  told.is_equilibrated = (word >> 1 & 1U) != 0;
+  return told;
+}
+
+/// What the last kernel of a call is told to tell.
+struct LookReport {
+  std::uint64_t* word = nullptr;  ///< null, or one that the device can write
+  std::uint32_t number = 0;
+  /// What the word held when the call was enqueued: it is not written again, which would take 3 microseconds.
+  std::uint64_t held = 0;
+};
+
+#ifdef __CUDACC__
+/// By one thread, when the last kernel of a call begins. A call with alpha = 0 tells nothing.
+__device__ inline void tell_look(const LookReport& report, const DeviceState& state) {
+  if (report.word == nullptr) return;
+  const std::uint64_t word =
+      look_word({report.number, state.selection.rung, state.open_lines != 0,
+                 state.sampled_failures != 0 || state.has_rungs != 0, state.selection.equilibrated});
+  if (word != report.held) *reinterpret_cast<volatile unsigned long long*>(report.word) = word;
+}
+#endif
 
 /// Words that calls of all plans share; the others of a number tell the plans of a word apart.
 inline constexpr std::uint32_t kNumLookWords = 4096;
@@ -18,9 +72,10 @@ inline constexpr std::uint32_t kNumLookWords = 4096;
 inline constexpr std::uint32_t kCallsOnBlocks = 63;
 
 struct LearnedLook {
-  std::optional<Look> look;  ///< nothing: nobody knows, or a sample is enough
+  std::optional<Look> look;  ///< nothing: nobody knows, or it is time to ask again
   int first_rung = 0;        ///< whose planes the split had better make with kBlocks
-  std::uint32_t number = 0;  ///< for the call to tell with its effort
+  bool has_samples = true;   ///< with kSample; false: lines were enough, and blocks are looked at where they are not
+  std::uint32_t number = 0;  ///< for the call to tell
 
   friend constexpr bool operator==(const LearnedLook&, const LearnedLook&) = default;
 };
@@ -29,19 +84,20 @@ struct LearnedLook {
 ///        its own
 /// @param num_rungs of the plan's ladder  @param told by the last call that has told anything in word serial % kNumLookWords
 [[nodiscard]] constexpr LearnedLook learned_look(std::uint32_t serial, int num_rungs,
-                                                 const std::optional<ToldEffort>& told) {
+                                                 const std::optional<ToldLook>& told) {
   constexpr std::uint32_t kTag = (1U << 18) - 1;
   constexpr std::uint32_t kCount = kCallsOnBlocks;  // the lower 6 bits
   static_assert((kCount & (kCount + 1)) == 0 && kCount < 1U << 6);
   const std::uint32_t first = (serial / kNumLookWords & kTag) << 6;
-  if (!told || (told->number & ~kCount) != first || !told->effort.has_second_look) return {std::nullopt, 0, first};
-  const Effort& effort = told->effort;
-  if (effort.rung < 0 || effort.is_equilibrated) return {Look::kBlocksFirst, 0, first};
-  if (effort.rung >= num_rungs) return {std::nullopt, 0, first};  // of a plan with a longer ladder
-  if (effort.rung > 0) return {Look::kBlocks, effort.rung, first};
+  const LearnedLook nobody_knows{std::nullopt, 0, true, first};
+  if (!told || (told->number & ~kCount) != first) return nobody_knows;
+  if (!told->has_second_look) return {Look::kSample, 0, told->has_open_lines, first};
+  if (told->rung < 0 || told->is_equilibrated) return {Look::kBlocksFirst, 0, true, first};
+  if (told->rung >= num_rungs) return nobody_knows;  // of a plan with a longer ladder
+  if (told->rung > 0) return {Look::kBlocks, told->rung, true, first};
   const std::uint32_t count = (told->number & kCount) + 1;
-  if (count > kCount) return {std::nullopt, 0, first};
-  return {Look::kBlocks, 0, first | count};
+  if (count > kCount) return nobody_knows;
+  return {Look::kBlocks, 0, true, first | count};
 }
 
 }  // namespace kizami::device

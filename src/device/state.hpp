@@ -50,7 +50,9 @@ struct alignas(16) DeviceState {
   std::int32_t takes_signs = 0;        ///< alpha = NaN or Inf: the signs of exact sums answer, nothing else writes C
   std::int32_t ec_stage = -1;          ///< scheme ec: the stage that answers; -1: none, all in FP64 arithmetic
   std::int32_t ec_product = -1;        ///< scheme ec: the stage whose planes are multiplied; -1: none
-  std::uint64_t sampled_failures = 0;  ///< products that the sampled certificate refuses; complex pairs have two
+  /// Products that the sampled certificate refuses; complex pairs have two. Where lines are judged and nothing is sampled: lines
+  /// that are left open. Blocks are looked at only if it is not zero.
+  std::uint64_t sampled_failures = 0;
   /// Lines that the split in one pass leaves open (num::is_certified_by_clipped_sum()); below 2^31. Samples are multiplied only if
   /// it is not zero.
   std::uint64_t open_lines = 0;

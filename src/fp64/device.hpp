@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "device/effort_word.hpp"
+#include "device/learned_look.hpp"
 #include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
@@ -33,7 +34,7 @@ struct DeviceCall {
   const device::Pair* repairs = nullptr;  ///< [state->num_repairs]
   bool has_answered_repairs = false;      ///< by answer_repairs()
   device::EffortReport effort;            ///< what the kernel tells the host as it begins
-  device::EffortReport learned;           ///< the same of this product alone, for ozaki2::next_look()
+  device::LookReport look;                ///< likewise, for ozaki2::next_look()
 };
 
 /// Shared memory of a block of answer_repairs(), at most.

@@ -56,7 +56,6 @@ template <class T>
   if (left.first.alpha.device == nullptr) return {};
   DeviceCalls<T> signs = left;
   signs.first.effort = {};  // has been told
-  signs.first.learned = {};
   return device::writes_c(answer_signs_of_all(signs, num_sms, queue));
 }
 

@@ -17,7 +17,7 @@ template <class T>
   if (left.alpha.device == nullptr) return {};
   DeviceCall<T> signs = left;
   signs.effort = {};  // has been told
-  signs.learned = {};
+  signs.look = {};
   return device::writes_c(answer_signs(signs, num_sms, queue));
 }
 

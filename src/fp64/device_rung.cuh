@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
   const bool has_nonfinite = (state.nonfinite_rows | state.nonfinite_cols) != 0;
   if (blockIdx.x == 0 && threadIdx.x < kWarpSize && !is_scaling_only) {
     device::tell_effort(call.effort, call.c.rows, call.c.cols);
-    device::tell_effort(call.learned, call.c.rows, call.c.cols);
+    if (threadIdx.x == 0) device::tell_look(call.look, state);
   }
   if (is_scaling_only | takes_signs | !(wants_all | has_repairs | has_nonfinite)) return;
   if (wants_all) {

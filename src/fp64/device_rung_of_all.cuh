@@ -46,10 +46,8 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
     atomicOr(&open.is_open[i / 32], 1U << i % 32);
     is_any = true;
   }
-  if (blockIdx.x == 0 && threadIdx.x < kWarpSize && first.state->is_scaling_only == 0) {
+  if (blockIdx.x == 0 && threadIdx.x < kWarpSize && first.state->is_scaling_only == 0)
     device::tell_effort(first.effort, first.c.rows, first.c.cols);
-    device::tell_effort(first.learned, first.c.rows, first.c.cols);
-  }
   if (__syncthreads_or(is_any) == 0) return;
   for (int word = 0; word < OpenCalls<T>::kWords; ++word) {
     for (std::uint32_t left = open.is_open[word]; left != 0; left &= left - 1) {

@@ -12,19 +12,34 @@ constexpr std::uint32_t kSerial = 3 * kNumLookWords + 17;
 constexpr int kNumRungs = 6;
 
 /// What a call tells that was given `number`.
-[[nodiscard]] ToldEffort told(std::uint32_t number, int rung, bool has_second_look, bool is_equilibrated = false) {
-  return {number, {rung, -1, has_second_look, is_equilibrated, 0}};
+[[nodiscard]] ToldLook told(std::uint32_t number, int rung, bool has_second_look, bool is_equilibrated = false) {
+  return {number, rung, has_second_look, has_second_look, is_equilibrated};
 }
 
-TEST(LearnedLook, ASampleIsEnoughAsLongAsItIs) {
+TEST(LearnedLook, AWordHoldsWhatIsTold) {
+  EXPECT_EQ(told_look(0), std::nullopt);
+  for (const int rung : {-1, 0, num::kMaxRungs - 1}) {
+    for (int flags = 0; flags < 8; ++flags) {
+      const ToldLook look{(1U << kLookNumberBits) - 1 - 5U * static_cast<unsigned>(flags), rung, (flags & 1) != 0,
+                          (flags & 2) != 0, (flags & 4) != 0};
+      EXPECT_EQ(told_look(look_word(look)), look);
+    }
+  }
+}
+
+TEST(LearnedLook, TheLowestRungIsLookedAtAgainWhereItWasEnough) {
   const LearnedLook first = learned_look(kSerial, kNumRungs, std::nullopt);
-  EXPECT_EQ(first.look, std::nullopt);
-  EXPECT_EQ(learned_look(kSerial, kNumRungs, told(first.number, 0, false)), first);
+  EXPECT_EQ(first, (LearnedLook{std::nullopt, 0, true, first.number}));
+  EXPECT_EQ(learned_look(kSerial, kNumRungs, ToldLook{first.number, 0, /*has_open_lines=*/true, false, false}),
+            (LearnedLook{Look::kSample, 0, /*has_samples=*/true, first.number}));
+  EXPECT_EQ(learned_look(kSerial, kNumRungs, ToldLook{first.number, 0, /*has_open_lines=*/false, false, false}),
+            (LearnedLook{Look::kSample, 0, /*has_samples=*/false, first.number}))
+      << "lines were enough";
 }
 
 TEST(LearnedLook, ARungAboveNeedsNoPlanesOfTheLowest) {
   const std::uint32_t number = learned_look(kSerial, kNumRungs, std::nullopt).number;
-  EXPECT_EQ(learned_look(kSerial, kNumRungs, told(number, 3, true)), (LearnedLook{Look::kBlocks, 3, number}));
+  EXPECT_EQ(learned_look(kSerial, kNumRungs, told(number, 3, true)), (LearnedLook{Look::kBlocks, 3, true, number}));
   EXPECT_EQ(learned_look(kSerial, kNumRungs, told(number, -1, true)).look, Look::kBlocksFirst);
   EXPECT_EQ(learned_look(kSerial, kNumRungs, told(number, 0, true, true)).look, Look::kBlocksFirst)
       << "planes of the balanced operands";
@@ -35,6 +50,7 @@ TEST(LearnedLook, TheLowestRungIsSampledAgainNowAndThen) {
   int samples = 0;
   int blocks = 0;
   for (int call = 0; call < 10 * 64; ++call) {  // a sample never is enough, blocks always are
+    EXPECT_TRUE(next.has_samples);
     if (next.look) {
       EXPECT_EQ(next.look, Look::kBlocks);
     }
@@ -47,7 +63,7 @@ TEST(LearnedLook, TheLowestRungIsSampledAgainNowAndThen) {
   int calls = 0;
   for (; next.look; ++calls) next = learned_look(kSerial, kNumRungs, told(next.number, 0, true));
   EXPECT_LE(calls, 63);
-  EXPECT_EQ(learned_look(kSerial, kNumRungs, told(next.number, 0, false)).look, std::nullopt);
+  EXPECT_EQ(learned_look(kSerial, kNumRungs, told(next.number, 0, false)).look, Look::kSample);
 }
 
 // After 2^30 plans a serial has the word and the tag of an earlier one, whose ladder may be longer.
@@ -65,7 +81,7 @@ TEST(LearnedLook, WordsOfOtherPlansTellNothing) {
   EXPECT_NE(other, first.number);
   EXPECT_EQ(learned_look(kSerial, kNumRungs, told(other, 3, true)), first);
   EXPECT_EQ(learned_look(kSerial, kNumRungs, told(first.number, 3, true)).first_rung, 3);
-  EXPECT_LT(learned_look(~0U, kNumRungs, std::nullopt).number, 1U << 24) << "more bits than are told";
+  EXPECT_LT(learned_look(~0U, kNumRungs, std::nullopt).number, 1U << kLookNumberBits) << "more bits than are told";
 }
 
 }  // namespace

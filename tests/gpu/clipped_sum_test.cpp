@@ -5,12 +5,14 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/state.hpp"
 #include "gpu/planned_call.hpp"
 #include "gpu/sm90_test.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -90,11 +92,12 @@ TEST_F(ClippedSumTest, OpenLinesAreSampled) {
 }
 
 constexpr std::int64_t kSize = 256;
-constexpr std::int64_t kLength = 2048;
+constexpr std::int64_t kLength = 2048;  // calls of 2^27 multiplications learn of one another
 const std::string kLines = "d tn 256x256x2048 A=randn B=randn";
 /// Numbers from 1 to 4, but zeros where `is_zero(h)` says so.
 template <class IsZero>
-void run_with_zeros(PlannedCall<double>& call, const IsZero& is_zero) {
+void run_with_zeros(PlannedCall<double>& call, const IsZero& is_zero,
+                    std::optional<device::Look> look = device::Look::kSample) {
   DeviceOperands<double>& operands = call.operands();
   for (auto* const x : {&operands.a, &operands.b}) {
     std::vector<double> values = x->download();
@@ -104,7 +107,7 @@ void run_with_zeros(PlannedCall<double>& call, const IsZero& is_zero) {
     }
     x->upload(values);
   }
-  call.run(device::Look::kSample);
+  call.run(look);
 }
 
 /// Nothing is where samples look: a product of them would refuse all pairs, so none was made.
@@ -117,6 +120,25 @@ TEST_F(ClippedSumTest, NoSampleIsMultipliedWhereAllLinesAreClosed) {
   EXPECT_EQ(state.sampled_failures, 0U);
   EXPECT_EQ(state.has_rungs, 0);
   EXPECT_EQ(state.selection.rung, 0);
+}
+
+/// After a call whose lines were enough nothing is sampled: what samples would pass goes to blocks, which pass it too, and the
+/// call behind it begins with them.
+TEST_F(ClippedSumTest, NothingIsSampledWhereLinesWereEnough) {
+  PlannedCall<double> call = call_of<double>(kLines);
+  ASSERT_TRUE(ozaki2::learns_look(call.plan()));
+  run_with_zeros(call, [](std::int64_t h) { return h % 4 == 0; }, std::nullopt);
+  ASSERT_EQ(call.state().open_lines, 0U);
+  const auto is_zero = [](std::int64_t h) { return h % 4 != 0; };  // samples see what is left
+  run_with_zeros(call, is_zero, std::nullopt);
+  device::DeviceState state = call.state();
+  EXPECT_EQ(state.look, device::Look::kSample);
+  EXPECT_EQ(state.open_lines, 2U * kSize);
+  EXPECT_EQ(state.sampled_failures, 2U * kSize) << "samples would refuse none";
+  EXPECT_EQ(state.has_rungs, 1);
+  EXPECT_EQ(state.selection.rung, 0);
+  run_with_zeros(call, is_zero, std::nullopt);
+  EXPECT_EQ(call.state().look, device::Look::kBlocks);
 }
 
 /// Where lines are zero in more than half of their elements, only pairs can tell: all lines ask, and samples pass all pairs if

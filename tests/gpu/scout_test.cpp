@@ -170,11 +170,35 @@ void expect_to_learn(const std::string& type, int words) {
   for (; last.look != device::Look::kSample && calls < 100; ++calls) last = run(of_tame, tame_c);
   EXPECT_EQ(calls, static_cast<int>(device::kCallsOnBlocks));
   for (int call = 0; call < 3; ++call) EXPECT_EQ(run(of_tame, tame_c).look, device::Look::kSample) << "which is enough";
+  // Nobody samples any more, so wide elements are looked at by blocks at once: of more pairs than lines a sample would refuse most.
+  const device::DeviceState changed = run(of_wide, wide_c);
+  EXPECT_EQ(changed.look, device::Look::kSample);
+  EXPECT_EQ(changed.sampled_failures, changed.open_lines) << "samples were multiplied";
+  EXPECT_GT(changed.open_lines, 0U);
 }
 TEST_F(ScoutTest, LearnsFromTheCallBefore) {
   expect_to_learn<double>("d", 3);
   expect_to_learn<std::complex<double>>("z", 3);
   expect_to_learn<std::complex<float>>("c", 2);
+}
+
+/// A call that knows of a tame one does not ask the scout: wide elements surprise it, but no bit depends on it.
+TEST_F(ScoutTest, IsNotAskedWhereTheCallBeforeWasTame) {
+  const Case wide = case_of(both("d nn 3073x3080x3090", "exprand:phi=4"));
+  const Case tame = case_of(both("d nn 3073x3080x3090", "exprand:phi=0.5"));
+  const plan::Plan plan = planned(wide, device_policy(wide, EngineName::kHopper));
+  ASSERT_TRUE(ozaki2::has_scout(plan) && ozaki2::learns_look(plan));
+  PlannedCall<double> of_tame(tame, plan);
+  of_tame.run();
+  PlannedCall<double> of_wide(wide, plan);
+  of_wide.run();
+  EXPECT_EQ(of_wide.state().look, device::Look::kSample) << "a scout would have seen it";
+  EXPECT_EQ(of_wide.state().has_rungs, 1);
+  Policy reference = device_policy(wide, EngineName::kCublasLt);
+  reference.may_sync = true;
+  expect_same(of_wide.c(), multiply<double>(wide, reference).c, "wide elements");
+  of_wide.run();
+  EXPECT_EQ(of_wide.state().look, device::Look::kBlocks) << "as the call before needed";
 }
 
 TEST_F(ScoutTest, RefusesALookThatTheSplitCannotMake) {

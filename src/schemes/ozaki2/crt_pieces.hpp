@@ -40,14 +40,15 @@ struct PieceLayout {
   static constexpr int kProduct = kOffset + kGroups * kPieces;
   static constexpr int kMagic = kProduct + kPieces;  ///< 1.5 2^(52 + grid)
   static constexpr int kInverse = kMagic + kPieces;
-  static constexpr int kSize = (kInverse + 2) / 2 * 2;
+  static constexpr int kOne = kInverse + 1;
+  static constexpr int kSize = (kOne + 2) / 2 * 2;
 
   [[nodiscard]] KIZAMI_HOST_DEVICE static double value(const DeviceCrtPieces& pieces, int at) {
     if (at < kOffset) return pieces.weight[at / kPieces][at % kPieces];
     if (at < kProduct) return pieces.offset[(at - kOffset) / kPieces][(at - kOffset) % kPieces];
     if (at < kMagic) return pieces.product[at - kProduct];
     if (at < kInverse) return 0x1.8p52 * num::power_of_two(pieces.grid[at - kMagic]);
-    return pieces.inverse;
+    return at == kInverse ? pieces.inverse : 1.0;
   }
 };
 
@@ -68,31 +69,48 @@ struct ExactSum {
 
 /// A sum of pieces rounded once to nearest, unless it is_open: then x is what settles it, to be rounded to odd.
 ///
-/// With u_i the unit of piece i, carries leave p_i, multiples of u_i, with |p_i| <= u_(i-1) / 2 for i > 0 and
-/// |p_0| <= 2^39 u_0. Then, of five pieces, without an error (* of four: the end),
-///   p_0 + p_1 = high + b,   b + p_2 = c + d,   d + p_3 = e *,   high + c = s + r,   X = s + r + e + p_4:
-/// each first term is zero or a multiple of some unit u and the second at most 0.76 u, which an ExactSum wants; and
-/// |b| <= 2^23 u_1, so |d| <= 2^7 u_2 and |e| <= 2^45 u_3. The tail t = r + e + p_4 is that of a sum rounded once:
+/// With u_i the unit of piece i, a multiple of which it is, |t_i| <= 2^14 u_(i-1) for i > 0, and u_(i-1) <= 2^37 u_i: an
+/// ExactSum of a multiple y of u_(i-1) and of such a t_i is exact, for if |y| < |t_i| their sum is below 2^15 u_(i-1) <= 2^52 u_i,
+/// and nothing is lost. So, of four pieces, without an error,
+///   t_0 + t_1 = s + r,   r + t_2 = c + d,   d + t_3 = e,   s + c = S + R,   X = S + R + e:
+/// if r = 0, then d = 0 and e = t_3. If not, |s| >= 2^53 u_1, so |c| <= 2^14 ulp(s) and ExactSum(s, c) is one; and with
+/// |s| <= 2^77 u_1 it is |d| <= 2^11 u_2, so d + t_3 is a multiple of u_3 below 2^53 of them. Of three, X = s + r + t_2.
+/// The tail t = R + e (r + t_2) is that of a sum S (s) rounded once:
+/// - R = 0: nothing of t is lost in x = round(t).
+/// - R != 0: |S| >= 2^53 u_2, and |e| <= 2^15 u_2, so |t| < 2^15 ulp(S).
+/// So either x = t, or the ties of S + t lie at multiples of ulp(S) / 4: numbers v of so few bits that they are FP64 numbers with
+/// a low word of zeros, on the same side of which x is as t, or x = v. Hence S + x rounds as X does, unless x is such a v and
+/// something was lost. Rounded to odd, x is no such v.
+///
+/// Of five pieces that is not so: S may be little beside t_3 + t_4, which is not exact. Carries leave p_i, multiples of u_i, with
+/// |p_i| <= u_(i-1) / 2 for i > 0 and |p_0| <= 2^39 u_0. Then, without an error,
+///   p_0 + p_1 = high + b,   b + p_2 = c + d,   d + p_3 = e,   high + c = s + r,   X = s + r + e + p_4:
+/// each first term is zero or a multiple of some unit u and the second at most 0.76 u; and |b| <= 2^23 u_1, so |d| <= 2^7 u_2
+/// and |e| <= 2^45 u_3. The tail is t = r + e + p_4:
 /// - p_0 != 0: |s| >= 0.49 u_0, while |e + p_4| < 2^-65 u_0;
 /// - p_0 = 0: b = d = 0, high = p_1, c = p_2, e = p_3. If p_1 != 0, r is a multiple of u_2 and |s| >= 0.49 u_1;
-/// - p_0 = p_1 = 0 is made p_2 + p_3 = s + r, X = s + r + p_4, by moving the pieces up (of four pieces: X = p_2 + p_3).
-/// So either nothing of t is lost in x = round(t), or |t| < 2^17 ulp(s) and the ties of s + t lie at multiples of
-/// ulp(s) / 4: numbers v of so few bits that they are FP64 numbers with a low word of zeros, on the same side of which
-/// x is as t, or x = v. Hence s + x rounds as X does, unless x is such a v and something was lost. Rounded to odd, x is
-/// no such v.
+/// - p_0 = p_1 = 0 is made p_2 + p_3 = s + r, X = s + r + p_4, by moving the pieces up.
+/// So either nothing of t is lost in x = round(t), or |t| < 2^17 ulp(s), with ties as above.
 template <int kPieces>
-struct PieceSum {
+class PieceSum {
   static_assert(kPieces >= 2 && kPieces <= 5);
-  double high = 0;
-  double x = 0;
-  double lost = 0;
 
-  /// Pieces are multiples of their grids below 2^53 of them and 2^50 of the next above; together below 2^39 of the
-  /// first.
+ public:
+  /// Pieces are multiples of their grids, beyond the first at most 2^14 of the next above; together below 2^39 of the first.
   KIZAMI_HOST_DEVICE PieceSum(const double (&t)[kPieces], const double* magic) {
     if constexpr (kPieces == 2) {
-      high = t[0];
-      x = t[1];
+      high_ = t[0];
+      x_ = t[1];
+    } else if constexpr (kPieces == 3) {
+      const ExactSum first(t[0], t[1]);
+      high_ = first.sum;
+      set_tail(first.error, t[2], 0.0);
+    } else if constexpr (kPieces == 4) {
+      const ExactSum first(t[0], t[1]);
+      const ExactSum second(first.error, t[2]);
+      const ExactSum leading(first.sum, second.sum);
+      high_ = leading.sum;
+      set_tail(leading.error, second.error + t[3], 0.0);
     } else {
       double p[kPieces];
       double carry = 0;
@@ -104,39 +122,42 @@ struct PieceSum {
       }
       p[0] = t[0] + carry;
       const ExactSum first(p[0], p[1]);
-      if constexpr (kPieces == 3) {
-        high = first.sum;
-        set_tail(first.error, p[2], 0.0);
-      } else {
-        const ExactSum second(first.error, p[2]);
-        const double e = second.error + p[3];
-        if constexpr (kPieces == 4) {
-          const ExactSum leading(first.sum, second.sum);
-          high = leading.sum;
-          set_tail(leading.error, e, 0.0);
-        } else {
-          const bool is_small = first.sum == 0.0;
-          const ExactSum leading(is_small ? second.sum : first.sum, is_small ? e : second.sum);
-          const ExactSum low(is_small ? 0.0 : e, p[4]);
-          high = leading.sum;
-          set_tail(leading.error, low.sum, low.error);
-        }
-      }
+      const ExactSum second(first.error, p[2]);
+      const double e = second.error + p[3];
+      const bool is_small = first.sum == 0.0;
+      const ExactSum leading(is_small ? second.sum : first.sum, is_small ? e : second.sum);
+      const ExactSum low(is_small ? 0.0 : e, p[4]);
+      high_ = leading.sum;
+      set_tail(leading.error, low.sum, low.error);
     }
   }
-  [[nodiscard]] KIZAMI_HOST_DEVICE bool is_open() const {
-    return kPieces > 2 && static_cast<std::uint32_t>(bit_cast<std::uint64_t>(x)) == 0 && lost != 0.0;
+  /// Whether is_open() is worth a question.
+  [[nodiscard]] KIZAMI_HOST_DEVICE bool may_be_open() const {
+    return kPieces > 2 && static_cast<std::uint32_t>(bit_cast<std::uint64_t>(x_)) == 0;
   }
-  [[nodiscard]] KIZAMI_HOST_DEVICE double nearest() const { return high + x; }
-  [[nodiscard]] KIZAMI_HOST_DEVICE double value() const { return high + round_to_odd(x, lost); }
+  [[nodiscard]] KIZAMI_HOST_DEVICE bool is_open() const { return may_be_open() && lost() != 0.0; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE double nearest() const { return high_ + x_; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE double value() const { return high_ + round_to_odd(x_, lost()); }
 
  private:
   /// x = round(r + f) for the tail r + f + g. What r + f loses is zero or more than |g|.
   KIZAMI_HOST_DEVICE void set_tail(double r, double f, double g) {
-    const ExactSum tail(r, f);
-    x = tail.sum;
-    lost = kPieces == 5 ? tail.error + g : tail.error;
+    x_ = r + f;
+    r_ = r;
+    f_ = f;
+    g_ = g;
   }
+  [[nodiscard]] KIZAMI_HOST_DEVICE double lost() const {
+    if constexpr (kPieces == 2) return 0.0;
+    const double error = f_ - (x_ - r_);
+    return kPieces == 5 ? error + g_ : error;
+  }
+
+  double high_ = 0;
+  double x_ = 0;
+  double r_ = 0;  // of the tail
+  double f_ = 0;
+  double g_ = 0;
 };
 
 /// The integer of these pieces, or the one P beyond it if that is the smaller: whatever the quotient was, rounded once.
@@ -159,17 +180,8 @@ template <int... kPiece>
   return settle_pieces(table, magic, t[kPiece]...);
 }
 
-/// The high word of 1, on a device in a register: the permutations that read it then have their selectors as constants.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint32_t high_word_of_one() {
-#if defined(__CUDA_ARCH__)
-  std::uint32_t one;
-  asm volatile("mov.b32 %0, 0x3FF00000;" : "=r"(one));
-  return one;
-#else
-  return 0x3FF00000u;
-#endif
-}
-/// v of byte e of four residues + 128.
+/// v of byte e of four residues + 128. @param one  the high word of 1. On a device the compiler had better not know it: the
+/// permutation then has its selector as a constant, which else takes a register and an instruction
 [[nodiscard]] KIZAMI_HOST_DEVICE inline double number_of_residue(std::uint32_t biased, int e, std::uint32_t one) {
 #if defined(__CUDA_ARCH__)
   const std::uint32_t high = __byte_perm(biased, one, 0x7604u | static_cast<unsigned>(e) << 4);
@@ -195,7 +207,8 @@ KIZAMI_HOST_DEVICE void start_sums(const double* constants, double (&sum)[4][kPi
 template <int kPieces, int kPlanes, int kWords>
 KIZAMI_HOST_DEVICE void add_planes(const std::uint32_t (&words)[kWords], int first, int num_planes,
                                    const double* constants, double (&sum)[4][kPieces]) {
-  const std::uint32_t one = high_word_of_one();
+  const auto one = static_cast<std::uint32_t>(
+      bit_cast<std::uint64_t>(constants[PieceLayout<kPieces, kPlanes>::kOne]) >> 32);
   KIZAMI_UNROLL
   for (int word = 0; word < kWords; word += 2) {
     const int q = first + word;
@@ -231,6 +244,12 @@ KIZAMI_HOST_DEVICE void add_planes(const std::uint32_t (&words)[kWords], int fir
   }
 }
 
+/// Whether a distance from the nearest integer, which is known to 2^-12, may be a half: from 0.49 on it says so.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline bool may_be_half(double distance) {
+  constexpr std::uint32_t kHighWord = 0x3FDF5C28;  // of 0.49
+  return static_cast<std::uint32_t>(bit_cast<std::uint64_t>(distance) >> 31) >= kHighWord << 1;
+}
+
 /// The integers of some elements from their sums, rounded to 53 bits.
 template <int kPieces, int kPlanes, int kElements>
 KIZAMI_HOST_DEVICE void finish_sums(double (&sum)[kElements][kPieces], const double* constants,
@@ -238,18 +257,22 @@ KIZAMI_HOST_DEVICE void finish_sums(double (&sum)[kElements][kPieces], const dou
   using Layout = PieceLayout<kPieces, kPlanes>;
   const double inverse = constants[Layout::kInverse];
   const double* const magic = constants + Layout::kMagic;
-  bool is_open = false;
+  bool is_half = false;
+  bool may_be_open = false;
   KIZAMI_UNROLL
   for (int e = 0; e < kElements; ++e) {
-    const double ratio = sum[e][0] * inverse;
-    const double nearest = (ratio + 0x1.8p52) - 0x1.8p52;
+    const double nearest = std::fma(sum[e][0], inverse, 0x1.8p52) - 0x1.8p52;
+    is_half |= may_be_half(std::fma(sum[e][0], inverse, -nearest));
     KIZAMI_UNROLL
     for (int i = 0; i < kPieces; ++i) sum[e][i] = std::fma(-nearest, constants[Layout::kProduct + i], sum[e][i]);
     const PieceSum<kPieces> total(sum[e], magic);
     x[e] = total.nearest();
-    is_open |= std::fabs(ratio - nearest) > 0.49;
-    is_open |= total.is_open();
+    may_be_open |= total.may_be_open();
   }
+  if (!is_half && !may_be_open) return;
+  bool is_open = is_half;
+  KIZAMI_UNROLL
+  for (int e = 0; e < kElements; ++e) is_open |= PieceSum<kPieces>(sum[e], magic).is_open();
   if (!is_open) return;
   KIZAMI_UNROLL
   for (int e = 0; e < kElements; ++e)

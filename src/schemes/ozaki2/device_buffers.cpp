@@ -139,9 +139,10 @@ DeviceBuffers carve_device(base::Carver& carver, const plan::Plan& plan) {
   return buffers;
 }
 
-ClippedCheck clipped_check_of(const plan::Plan& plan, device::DeviceState* state) {
+ClippedCheck clipped_check_of(const plan::Plan& plan, device::DeviceState* state, bool has_samples) {
   const float allowance = ozaki2_of(plan).ladder.rungs[0].allowance;
-  return {num::sampled_allowance(allowance, plan::num_terms(plan.shape)), &state->open_lines};
+  return {num::sampled_allowance(allowance, plan::num_terms(plan.shape)), &state->open_lines,
+          has_samples ? nullptr : &state->sampled_failures};
 }
 
 DevicePreparedBuffers carve_device_prepared(base::Carver& carver, const plan::Plan& plan, Side side,
@@ -215,7 +216,7 @@ bool has_scout(const plan::Plan& plan) {
 }
 
 bool learns_look(const plan::Plan& plan) {
-  constexpr double kLeastTerms = 0x1p33;  // to tell the host takes 3 microseconds
+  constexpr double kLeastTerms = 0x1p27;  // below, calls are not worth a word of the host's memory
   const problem::Shape& shape = plan.shape;
   return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k) >= kLeastTerms &&
          compares_in_product(plan);

@@ -77,7 +77,8 @@ struct DevicePreparedBuffers {
 [[nodiscard]] bool splits_in_one_pass(const plan::Plan& plan);
 
 /// Of a plan with a certificate. @param state  of a call, or of a preparation
-[[nodiscard]] ClippedCheck clipped_check_of(const plan::Plan& plan, device::DeviceState* state);
+[[nodiscard]] ClippedCheck clipped_check_of(const plan::Plan& plan, device::DeviceState* state,
+                                            bool has_samples = true);
 
 /// Whether the product of sampled digits compares instead of storing: where the split makes the weights of lines, and
 /// the engine has the epilogue.

@@ -24,20 +24,19 @@ namespace kizami::ozaki2::kernels {
 /// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
 inline constexpr int kBlocksPerSm = 2;
 
-/// The tables of the rung, its imaginary part's behind them; null: none is to be reconstructed, and what there was to
-/// scale is done. @param scales  whether it scales C where only that is wanted: one of the kernels does
+/// The rung to be reconstructed; -1: none is, and what there was to scale is done. @param scales  whether it scales C where only
+/// that is wanted: one of the kernels does
 template <class T, bool kIsPart>
-[[nodiscard]] __device__ __forceinline__ const DeviceCrtTable* tables_of_rung(const DeviceReconstruction<T>& task,
-                                                                              bool scales) {
+[[nodiscard]] __device__ __forceinline__ int rung_of_call(const DeviceReconstruction<T>& task, bool scales) {
   const int rung = task.state->selection.rung;
   const bool is_scaling_only = task.state->is_scaling_only != 0;
   if (is_scaling_only) {
     if (scales) scale_c<kIsPart>(task);
-    return nullptr;
+    return -1;
   }
-  if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return nullptr;
-  if (task.done != nullptr && *task.done != 0) return nullptr;
-  return task.tables + (kIsComplex<T> ? 2 : 1) * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
+  if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return -1;
+  if (task.done != nullptr && *task.done != 0) return -1;
+  return rung;
 }
 
 template <class T>
@@ -45,30 +44,48 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
   device::scale_all(c, beta.load());
 }
 
-/// The rungs that are pieces. @param leaves_bytes  those of reconstruct_from_bytes() are left to it
+/// The rungs that are pieces. A warp has rows of one column. @param leaves_bytes  those of reconstruct_from_bytes() are left to it
 template <class T, bool kIsPart>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {
   if (!base::code_has_crt_by_fp64()) return __trap();
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kNumbers = kParts * PieceLayout<kDevicePieces, most_piece_planes(kIsComplex<T>, kDevicePieces)>::kSize;
+  constexpr std::size_t kColumnBytes = device::kThreads / 32 *
+                                       std::max(sizeof(WarpColumns<most_piece_planes(kIsComplex<T>, 2)>),
+                                                sizeof(WarpColumns<most_piece_planes(kIsComplex<T>, 3)>));
   __shared__ __align__(16) double numbers[kNumbers];
+  __shared__ __align__(128) unsigned char columns[kColumnBytes];
+  // Tables are older than the call: the constants of the lowest rung, which most calls take, come before its products are done.
+  const int lowest = task.ladder.rungs[0].num_moduli;
+  const auto share = [&](auto few, const DeviceCrtTable* tables) {
+    share_constants<PieceLayout<few.value, most_piece_planes(kIsComplex<T>, few.value)>, kParts>(tables, numbers);
+  };
+  with_pieces(num_pieces(kIsComplex<T>, lowest), [&](auto few) { share(few, tables_of(task, lowest)); }, [] {});
   base::follow_previous_kernel();
-  const DeviceCrtTable* const tables = tables_of_rung<T, kIsPart>(task, /*scales=*/true);
-  if (tables == nullptr) return;
-  const int pieces = tables->pieces.count;
+  const int rung = rung_of_call<T, kIsPart>(task, /*scales=*/true);
+  if (rung < 0) return;
+  const int num_moduli = task.ladder.rungs[rung].num_moduli;
+  const int pieces = num_pieces(kIsComplex<T>, num_moduli);
   if (leaves_bytes && pieces >= kLeastBytePieces<T>) return;
-  if (pieces == 2) {
-    reconstruct_from_pieces<T, 2, false, kIsPart>(task, tables, numbers);
-  } else if (pieces == 3 && tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
-    reconstruct_from_pieces<T, 3, true, kIsPart>(task, tables, numbers);
-  } else if (pieces == 3) {
-    reconstruct_from_pieces<T, 3, false, kIsPart>(task, tables, numbers);
-  } else if (pieces == 4) {
-    reconstruct_from_many_pieces<T, 4, kIsPart>(task, tables, numbers);
-  } else if (pieces == 5) {
-    reconstruct_from_many_pieces<T, 5, kIsPart>(task, tables, numbers);
-  }
+  const DeviceCrtTable* const tables = tables_of(task, num_moduli);
+  const auto rebuild_few = [&](auto few) {
+    constexpr int kPlanes = most_piece_planes(kIsComplex<T>, few.value);
+    const int num_planes = num::num_planes(kIsComplex<T> ? num::Ring::kComplex : num::Ring::kReal, num_moduli);
+    if (rung != 0) share(few, tables);
+    if (few.value == 3 && num_planes == kPlanes) {
+      reconstruct_from_pieces<T, few.value, true, kIsPart>(task, tables, num_planes, numbers, columns);
+    } else {
+      reconstruct_from_pieces<T, few.value, false, kIsPart>(task, tables, num_planes, numbers, columns);
+    }
+  };
+  with_pieces(pieces, rebuild_few, [&] {
+    if (pieces == 4) {
+      reconstruct_from_many_pieces<T, 4, kIsPart>(task, tables, numbers);
+    } else if (pieces == 5) {
+      reconstruct_from_many_pieces<T, 5, kIsPart>(task, tables, numbers);
+    }
+  });
 }
 
 }  // namespace kizami::ozaki2::kernels
@@ -101,7 +118,8 @@ Status launch_numbers(const DeviceReconstruction<T>& task, int num_sms, product:
   const bool leaves_bytes = crt_kernels(task).has_bytes;
   // Threads of a triangle have columns of different number: more blocks than run at once, so that all end together.
   constexpr int kRounds = kIsPart ? 8 : 1;
-  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kRounds * kernels::kBlocksPerSm * num_sms);
+  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kRounds * kernels::kBlocksPerSm * num_sms,
+                                                   /*quad=*/4, /*least=*/32);
   return base::launch_overlapped("reconstruct_kernel", kernels::reconstruct_kernel<T, kIsPart>, shape.grid, shape.block,
                                  0, queue, task, leaves_bytes);
 }

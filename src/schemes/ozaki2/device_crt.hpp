@@ -44,6 +44,14 @@ inline constexpr int kPieceDigits = 6;   ///< bytes of a weight's piece: five, a
   return (num::num_planes(ring, most_piece_moduli(is_complex, pieces)) + 1) / 2 * 2;
 }
 
+/// Pieces of a count; 0: it needs more than there are.
+[[nodiscard]] constexpr int num_pieces(bool is_complex, int num_moduli) {
+  for (int pieces = 2; pieces <= kDevicePieces; ++pieces) {
+    if (num_moduli <= most_piece_moduli(is_complex, pieces)) return pieces;
+  }
+  return 0;
+}
+
 /// The constants of a count in FP64 pieces, piece i a multiple of 2^grid[i] and below 2^38 of it: see crt_pieces.hpp.
 struct DeviceCrtPieces {
   std::int32_t count = 0;  ///< 2 to 5; 0: the count needs more

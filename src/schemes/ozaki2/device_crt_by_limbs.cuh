@@ -82,14 +82,17 @@ template <class T, int kMostLimbs>
 inline constexpr int kLimbWords =
     (kIsComplex<T> ? 2 : 1) * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize;
 
-/// @param takes_pieces  the rungs too that reconstruct_kernel() has  @param scales  as tables_of_rung()
+/// @param takes_pieces  the rungs too that reconstruct_kernel() has  @param scales  as rung_of_call()
 template <class T, int... kLimbs>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_by_limbs_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool takes_pieces, bool scales) {
   __shared__ __align__(16) std::uint32_t shared[kLimbWords<T, std::max({kLimbs...})>];
   base::follow_previous_kernel();
-  const DeviceCrtTable* const tables = tables_of_rung<T, /*kIsPart=*/true>(task, scales);
-  if (tables == nullptr || (!takes_pieces && tables->pieces.count != 0)) return;
+  const int rung = rung_of_call<T, /*kIsPart=*/true>(task, scales);
+  if (rung < 0) return;
+  const int num_moduli = task.ladder.rungs[rung].num_moduli;
+  if (!takes_pieces && num_pieces(kIsComplex<T>, num_moduli) != 0) return;
+  const DeviceCrtTable* const tables = tables_of(task, num_moduli);
   reconstruct_from_limbs<T, kLimbs...>(task, tables, shared);
 }
 

@@ -14,8 +14,10 @@
 #pragma once
 
 #include <algorithm>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/code_capability.hpp"
 #include "base/int_math.hpp"
@@ -228,11 +230,43 @@ class FromBytes {
         num_planes_(tables->num_planes),
         last_row_(static_cast<int>(base::round_up(task.c.rows, std::int64_t{16})) - kLaneRows) {}
 
-  /// By all threads of all blocks. A warp begins with the run of its own number and claims the next ones: once when it
-  /// begins, and once for each run that it is given. All together claim as often as there are runs, so that the counter
+  /// The constants of the block: the finishing numbers, and each lane's columns of digits.
+  __device__ static void share(const DeviceCrtTable* tables, Shared& shared) {
+    const int thread = static_cast<int>(threadIdx.x);
+    for (int at = thread; at < Shape::kParts * Constants::kSize; at += device::kThreads) {
+      const int part = at / Constants::kSize;
+      shared.constants[part][at % Constants::kSize] = Constants::value(tables[part].pieces, at % Constants::kSize);
+    }
+    for (int at = thread; at < Shape::kTurns * Shape::kTiles * 32; at += device::kThreads) {
+      const int of_lane = at % 32;
+      const int tile = at / 32 % Shape::kTiles;
+      const int turn = at / 32 / Shape::kTiles;
+      const int part = turn + of_lane / 4 / 2 / kPieces % Shape::kPartsAtOnce;
+      int piece = of_lane / 4 / 2 - (Shape::kPartsAtOnce - 1) * part * kPieces;
+      int digit = 2 * tile + of_lane / 4 % 2;
+      if (kPieces == 5 && digit == 5) {
+        digit = piece;
+        piece = 4;
+      }
+      bool is_there = piece < kPieces;
+      if (tile == kDigitPairs) {  // lane t = 3 has the fourth digit of the fifth piece, and gets the one above it
+        is_there = of_lane / 4 == 6;
+        piece = 4;
+        digit = 4;
+      }
+      const std::uint32_t* const of_groups = tables[part].pieces.digits[is_there ? piece : 0][digit];
+      Digits& digits = shared.digits[turn][tile][of_lane];
+#pragma unroll
+      for (int group = 0; group < 2 * Shape::kProducts; ++group)
+        digits.words[group] = is_there && group < Shape::kGroups ? of_groups[4 * group + of_lane % 4] : 0;
+    }
+    __syncthreads();
+  }
+
+  /// By all threads of all blocks, behind share(). A warp begins with the run of its own number and claims the next ones: once when
+  /// it begins, and once for each run that it is given. All together claim as often as there are runs, so that the counter
   /// is zero again for the next launch.
   __device__ __forceinline__ void run() {
-    share();
     const unsigned num_warps = gridDim.x * kBytesWarps;
     const auto runs = all_runs(num_warps);
     const unsigned first = blockIdx.x * kBytesWarps + static_cast<unsigned>(warp());
@@ -323,39 +357,6 @@ class FromBytes {
   /// In lane 0. @range count: of runs
   [[nodiscard]] __device__ __forceinline__ unsigned claim(unsigned count) const {
     return lane() == 0 ? atomicInc(&task_.state->num_claims, count - 1) : 0;
-  }
-
-  /// The constants of the block: the finishing numbers, and each lane's columns of digits.
-  __device__ void share() {
-    const int thread = static_cast<int>(threadIdx.x);
-    for (int at = thread; at < Shape::kParts * Constants::kSize; at += device::kThreads) {
-      const int part = at / Constants::kSize;
-      shared_.constants[part][at % Constants::kSize] = Constants::value(tables_[part].pieces, at % Constants::kSize);
-    }
-    for (int at = thread; at < Shape::kTurns * Shape::kTiles * 32; at += device::kThreads) {
-      const int of_lane = at % 32;
-      const int tile = at / 32 % Shape::kTiles;
-      const int turn = at / 32 / Shape::kTiles;
-      const int part = turn + of_lane / 4 / 2 / kPieces % Shape::kPartsAtOnce;
-      int piece = of_lane / 4 / 2 - (Shape::kPartsAtOnce - 1) * part * kPieces;
-      int digit = 2 * tile + of_lane / 4 % 2;
-      if (kPieces == 5 && digit == 5) {
-        digit = piece;
-        piece = 4;
-      }
-      bool is_there = piece < kPieces;
-      if (tile == kDigitPairs) {  // lane t = 3 has the fourth digit of the fifth piece, and gets the one above it
-        is_there = of_lane / 4 == 6;
-        piece = 4;
-        digit = 4;
-      }
-      const std::uint32_t* const of_groups = tables_[part].pieces.digits[is_there ? piece : 0][digit];
-      Digits& digits = shared_.digits[turn][tile][of_lane];
-#pragma unroll
-      for (int group = 0; group < 2 * Shape::kProducts; ++group)
-        digits.words[group] = is_there && group < Shape::kGroups ? of_groups[4 * group + of_lane % 4] : 0;
-    }
-    __syncthreads();
   }
 
   /// Rows beyond the last are others that are there, planes beyond the last zero.
@@ -546,6 +547,35 @@ template <class T>
 inline constexpr int kLeastBytePieces = kIsComplex<T> ? 2 : 4;
 static_assert(kDevicePieces == 5);
 
+/// @param is_shared  share() has been called
+template <class T, bool kIsPart, int kPieces, int kFifthDigits = 4>
+__device__ __forceinline__ void rebuild_from_bytes(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
+                                                   bool is_shared, unsigned char* memory) {
+  using Bytes = FromBytes<T, kIsPart, kPieces, kFifthDigits>;
+  auto& shared = *reinterpret_cast<BytesShared<T, kPieces, kFifthDigits>*>(memory);
+  if (!is_shared) Bytes::share(tables, shared);
+  Bytes(task, tables, shared).run();
+}
+/// Of complex FP32 numbers, which seldom have so many, apart, so that its registers are not those of fewer pieces.
+template <class T, bool kIsPart, int kPieces>
+__device__ __noinline__ void rebuild_apart_from_bytes(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
+                                                      unsigned char* memory) {
+  rebuild_from_bytes<T, kIsPart, kPieces>(task, tables, /*is_shared=*/false, memory);
+}
+
+/// The constants of the lowest rung, which most calls take: tables are older than the call, whose products need not be done.
+template <class T, bool kIsPart>
+__device__ __forceinline__ void share_lowest(const DeviceReconstruction<T>& task, unsigned char* memory) {
+  const int lowest = task.ladder.rungs[0].num_moduli;
+  const auto share = [&](auto pieces) {
+    if constexpr (pieces.value >= kLeastBytePieces<T>) {
+      FromBytes<T, kIsPart, pieces.value>::share(tables_of(task, lowest),
+                                                 *reinterpret_cast<BytesShared<T, pieces.value>*>(memory));
+    }
+  };
+  with_pieces(num_pieces(kIsComplex<T>, lowest), share, [] {});
+}
+
 template <class T, bool kIsPart>
 __device__ __forceinline__ void reconstruct_block_from_bytes(const DeviceReconstruction<T>& task, bool scales_only,
                                                              unsigned char* shared) {
@@ -556,25 +586,29 @@ __device__ __forceinline__ void reconstruct_block_from_bytes(const DeviceReconst
   }
   if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return;
   if (task.done != nullptr && *task.done != 0) return;
-  constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
-  const int pieces = tables->pieces.count;
+  const int num_moduli = task.ladder.rungs[rung].num_moduli;
+  const int pieces = num_pieces(kIsComplex<T>, num_moduli);
   if (pieces < kLeastBytePieces<T>) return;
-  if (pieces == 2) {
-    if constexpr (kLeastBytePieces<T> <= 2) {
-      FromBytes<T, kIsPart, 2>(task, tables, *reinterpret_cast<BytesShared<T, 2>*>(shared)).run();
+  const DeviceCrtTable* const tables = tables_of(task, num_moduli);
+  const auto rebuild_few = [&](auto few) {
+    if constexpr (few.value >= kLeastBytePieces<T>)
+      rebuild_from_bytes<T, kIsPart, few.value>(task, tables, /*is_shared=*/rung == 0, shared);
+  };
+  with_pieces(pieces, rebuild_few, [&] {
+    if constexpr (std::is_same_v<T, std::complex<float>>) {
+      if (pieces == 4) {
+        rebuild_apart_from_bytes<T, kIsPart, 4>(task, tables, shared);
+      } else if (pieces == 5) {
+        rebuild_apart_from_bytes<T, kIsPart, 5>(task, tables, shared);
+      }
+    } else if (pieces == 4) {
+      rebuild_from_bytes<T, kIsPart, 4>(task, tables, /*is_shared=*/false, shared);
+    } else if (pieces == 5 && (kIsComplex<T> || fifth_piece_digits(tables->pieces) <= 4)) {
+      rebuild_from_bytes<T, kIsPart, 5>(task, tables, /*is_shared=*/false, shared);
+    } else if constexpr (!kIsComplex<T>) {
+      if (pieces == 5) rebuild_from_bytes<T, kIsPart, 5, 5>(task, tables, /*is_shared=*/false, shared);
     }
-  } else if (pieces == 3) {
-    if constexpr (kLeastBytePieces<T> <= 3) {
-      FromBytes<T, kIsPart, 3>(task, tables, *reinterpret_cast<BytesShared<T, 3>*>(shared)).run();
-    }
-  } else if (pieces == 4) {
-    FromBytes<T, kIsPart, 4>(task, tables, *reinterpret_cast<BytesShared<T, 4>*>(shared)).run();
-  } else if (kIsComplex<T> || fifth_piece_digits(tables->pieces) <= 4) {
-    FromBytes<T, kIsPart, 5>(task, tables, *reinterpret_cast<BytesShared<T, 5>*>(shared)).run();
-  } else if constexpr (!kIsComplex<T>) {
-    FromBytes<T, kIsPart, 5, 5>(task, tables, *reinterpret_cast<BytesShared<T, 5, 5>*>(shared)).run();
-  }
+  });
 }
 
 /// Rungs of kLeastBytePieces to kDevicePieces.
@@ -588,6 +622,7 @@ __global__ void __launch_bounds__(device::kThreads, kBytesBlocksPerSm)
       std::max({sizeof(BytesShared<T, 2>), sizeof(BytesShared<T, 3>), sizeof(BytesShared<T, 4>),
                 sizeof(BytesShared<T, 5>), sizeof(BytesShared<T, 5, 5>)});
   __shared__ __align__(128) unsigned char shared[kMostBytes];
+  share_lowest<T, kIsPart>(task, shared);
   if (is_beside) {
     base::run_beside_previous();
   } else {

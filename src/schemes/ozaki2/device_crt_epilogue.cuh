@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/int_math.hpp"
 #include "device/quads.cuh"
@@ -14,6 +15,25 @@
 #include "schemes/ozaki2/device_crt.hpp"
 
 namespace kizami::ozaki2::kernels {
+
+/// The tables of a count, its imaginary part's behind them.
+template <class T>
+[[nodiscard]] __device__ __forceinline__ const DeviceCrtTable* tables_of(const DeviceReconstruction<T>& task,
+                                                                         int num_moduli) {
+  return task.tables + (kIsComplex<T> ? 2 : 1) * (num_moduli - num::kMinModuli);
+}
+
+/// visit(2 or 3, as a constant), of so many pieces, else visit_many(). One chain: what is behind it would keep registers.
+template <class Visit, class VisitMany>
+__device__ __forceinline__ void with_pieces(int pieces, const Visit& visit, const VisitMany& visit_many) {
+  if (pieces == 2) {
+    visit(std::integral_constant<int, 2>{});
+  } else if (pieces == 3) {
+    visit(std::integral_constant<int, 3>{});
+  } else {
+    visit_many();
+  }
+}
 
 /// What all elements of a thread share.
 template <class T>
@@ -117,13 +137,14 @@ __device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_
 #pragma unroll
   for (int e = 0; e < 4; ++e) row_scale[e] = i + e < task.c.rows ? task.row_scale[i + e] : num::kSkipLine;
 }
-/// The columns of this thread, every device::column_step()-th from the first one on: those with one of four rows from i
+/// The columns of this thread, every device::column_step()-th from the first one on: those with one of so many rows from i
 /// on.
 template <bool kIsPart, class T>
-[[nodiscard]] __device__ problem::Part::Columns columns_of_thread(const DeviceReconstruction<T>& task, std::int64_t i) {
+[[nodiscard]] __device__ problem::Part::Columns columns_of_thread(const DeviceReconstruction<T>& task, std::int64_t i,
+                                                                  int rows = 4) {
   problem::Part::Columns columns{device::first_column_of_thread(), task.c.cols};
   if constexpr (kIsPart) {
-    const problem::Part::Columns wanted = task.part.columns_of(i, 4, task.c.cols);
+    const problem::Part::Columns wanted = task.part.columns_of(i, rows, task.c.cols);
     columns.first += base::round_up(max(wanted.first - columns.first, std::int64_t{0}), device::column_step());
     columns.end = wanted.end;
   }

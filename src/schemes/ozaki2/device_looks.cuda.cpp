@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -47,16 +48,22 @@ NextLook next_look(const plan::Plan& plan) {
   std::uint64_t* const words = look_words.get().words();
   if (words == nullptr) return {};
   std::uint64_t* const word = words + plan.serial % device::kNumLookWords;
-  const device::LearnedLook next =
-      device::learned_look(plan.serial, ozaki2_of(plan).ladder.num_rungs, device::read_effort(word));
-  const EffortNote note{word, next.number};
-  const num::Rung& rung = ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(next.first_rung)];
-  if (next.first_rung == 0 && has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements
-  // The split makes integers that it does not keep more slowly than another kernel behind it does.
-  const bool is_kept = fits_two_words(rung) || keeps_fragments(plan.shape.scalar, words_of(rung));
-  if (next.first_rung > 0 && !(is_kept && one_pass_takes(plan.schedule.facts, plan.shape.scalar, plan.shape.k, rung)))
-    return {device::Look::kBlocksFirst, 0, note};
-  return {next.look, next.first_rung, note};
+  const std::uint64_t held = std::atomic_ref(*word).load(std::memory_order_relaxed);
+  const device::LearnedLook learned =
+      device::learned_look(plan.serial, ozaki2_of(plan).ladder.num_rungs, device::told_look(held));
+  NextLook next{learned.look, learned.first_rung, learned.has_samples, {word, learned.number, held}};
+  if (learned.look != device::Look::kSample && learned.first_rung == 0 && has_scout(plan)) {
+    next.look = std::nullopt;  // it sees these elements; tame ones are likely to come again, and it takes 5 microseconds
+  } else if (learned.first_rung > 0) {
+    // The split makes integers that it does not keep more slowly than another kernel behind it does.
+    const num::Rung& rung = ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(learned.first_rung)];
+    const bool is_kept = fits_two_words(rung) || keeps_fragments(plan.shape.scalar, words_of(rung));
+    if (!is_kept || !one_pass_takes(plan.schedule.facts, plan.shape.scalar, plan.shape.k, rung)) {
+      next.look = device::Look::kBlocksFirst;
+      next.first_rung = 0;
+    }
+  }
+  return next;
 }
 
 bool takes_any_look(const plan::Plan& plan) {

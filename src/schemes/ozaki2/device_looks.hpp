@@ -5,8 +5,8 @@
 
 #include <optional>
 
+#include "device/learned_look.hpp"
 #include "device/state.hpp"
-#include "kizami/effort.hpp"
 #include "plan/plan.hpp"
 
 namespace kizami::ozaki2 {
@@ -14,7 +14,8 @@ namespace kizami::ozaki2 {
 struct NextLook {
   std::optional<device::Look> look;  ///< nothing: what the plan does by itself
   int first_rung = 0;                ///< as in device::LearnedLook
-  EffortNote note;                   ///< for the call to tell; without a word where nothing is learned
+  bool has_samples = true;           ///< as in device::LearnedLook
+  device::LookReport report = {};    ///< for the call to tell; without a word where nothing is learned
 };
 
 /// Of a call that is about to be enqueued. Waits for nothing: what calls under way will tell, later ones know.

@@ -95,7 +95,8 @@ Status DeviceOperands<T>::begin(const NextLook& next) {
   first_rung_ = next.first_rung;
   has_digits_ = next.look && *next.look != device::Look::kSample;
   may_want_gain_ = next.look == device::Look::kBlocksFirst || first_rung_ > num::kEquilibrationCost;
-  if (next.note.word != nullptr) learned_ = {next.note, state(), 1};
+  look_report_ = next.report;
+  has_samples_ = next.has_samples;
   if (has_scout(plan_) && !next.look && !has_kept()) {
     KIZAMI_RETURN_IF_ERROR(certify::begin_state_and_scout(state(), problem_.alpha, num_planes(0),
                                                           plan_.shape.m * plan_.shape.n, a_.lines, b_.lines,
@@ -217,6 +218,7 @@ certify::DeviceCertifier<T> DeviceOperands<T>::certifier() const {
                                         .has_a_samples = a_.kept.has_value(),
                                         .has_b_samples = b_.kept.has_value(),
                                         .may_want_gain = may_want_gain_,
+                                        .has_samples = has_samples_,
                                         .has_clipped_sums = has_clipped_sums(),
                                         .is_symmetric = !problem_.part.is_all() && has_same_lines(problem_),
                                         .state = state(),
@@ -284,7 +286,7 @@ Status DeviceOperands<T>::gather() {
 
 template <class T>
 certify::DeviceDigits DeviceOperands<T>::early_digits(Side side) const {
-  return stage_.has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
+  return stage_.has_certificate && has_samples_ ? certifier().early_digits(side) : certify::DeviceDigits{};
 }
 
 /// Of lines [first, first + count).

@@ -65,8 +65,11 @@ class DeviceOperands {
   /// the engine gains by it, a sum over k fits, and nothing is kept of an operand: what is kept, any engine may read.
   [[nodiscard]] product::ProductDesc product_of(const plan::Chunk& chunk, int num_moduli) const;
   [[nodiscard]] product::ProductDesc product_of_sums() const;
+  /// The call before was answered by its lines alone. Kernels that only wider elements want are not enqueued then, where another does
+  /// the same more slowly: one of the CRT, and that of repairs.
+  [[nodiscard]] bool expects_lowest_rung() const { return !has_samples_; }
   /// What is learned of the call, where it is to be told.
-  [[nodiscard]] const device::EffortReport& learned() const { return learned_; }
+  [[nodiscard]] const device::LookReport& look_report() const { return look_report_; }
   [[nodiscard]] std::int32_t num_planes(int rung) const;
   [[nodiscard]] certify::DeviceCertifier<T> certifier() const;
   [[nodiscard]] DeviceOwnPhases own_phases() const { return {plan_, buffers_.phases, state(), queue_}; }
@@ -129,10 +132,10 @@ class DeviceOperands {
   [[nodiscard]] const num::Ladder& ladder() const { return stage_.ladder; }
   [[nodiscard]] CallOperand<T>& operand(Side side) { return side == Side::kA ? a_ : b_; }
   [[nodiscard]] bool has_unsigned_planes() const;
-  /// Whether the split judges lines by their clipped sums, so that samples are multiplied only where it leaves one open.
+  /// Whether the split judges lines by their clipped sums, so that more is looked at only where it leaves one open.
   [[nodiscard]] bool has_clipped_sums() const;
   [[nodiscard]] ClippedCheck clipped_check() const {
-    return has_clipped_sums() ? clipped_check_of(plan_, state()) : ClippedCheck{};
+    return has_clipped_sums() ? clipped_check_of(plan_, state(), has_samples_) : ClippedCheck{};
   }
   [[nodiscard]] DeviceOperand<T> whole_operand(const CallOperand<T>& operand, Side side) const;
   [[nodiscard]] DevicePlanes planes_of_sums(Side side) const;
@@ -156,7 +159,8 @@ class DeviceOperands {
   product::Queue queue_;
   int num_sms_;
   std::int64_t repair_capacity_;  ///< of buffers_.repairs
-  device::EffortReport learned_;
+  device::LookReport look_report_;
+  bool has_samples_ = true;     ///< where the split judges lines; without them blocks are looked at if it leaves one open
   int first_rung_ = 0;          ///< as in state()
   bool has_digits_ = false;     ///< of blocks, by the split
   bool may_want_gain_ = false;  ///< as in certify::SecondLook

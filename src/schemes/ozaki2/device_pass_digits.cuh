@@ -56,12 +56,13 @@ template <class T>
   return num::digit_clip(magnitudes * units.digit / static_cast<double>(lines.num_terms()));
 }
 
-/// Adds a line that needs a sample.
+/// Adds a line that is left open.
 __device__ inline void count_open(const ClippedCheck& check, const num::RungWeight& weight, std::int64_t num_terms,
                                   std::uint32_t clip, std::uint32_t sum) {
   if (check.open_lines == nullptr || num::is_certified_by_clipped_sum(check.allowance, weight, num_terms, clip, sum))
     return;
   atomicAdd(reinterpret_cast<unsigned long long*>(check.open_lines), 1ull);
+  if (check.failures != nullptr) atomicAdd(reinterpret_cast<unsigned long long*>(check.failures), 1ull);
 }
 
 /// Blocks of a line's piece in shared memory, `step` apart, become their fragments, each lane's next to those of its neighbours;

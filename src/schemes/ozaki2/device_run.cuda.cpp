@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -56,7 +57,7 @@ class Ozaki2Call {
   Status run() {
     // Samples are kept of prepared operands, no blocks.
     const NextLook next = operands_.has_kept() ? NextLook{}
-                          : problem_.look      ? NextLook{problem_.look, 0, {}}
+                          : problem_.look      ? NextLook{problem_.look}
                                                : next_look(plan_);
     operands_.expect(next);
     KIZAMI_RETURN_IF_ERROR(operands_.begin(next));
@@ -121,7 +122,7 @@ class Ozaki2Call {
   }
 
  private:
-  [[nodiscard]] NextLook look_of_block() const { return {problem_.look, 0, {}}; }
+  [[nodiscard]] NextLook look_of_block() const { return {problem_.look}; }
   [[nodiscard]] const num::Ladder& ladder() const { return stage_.ladder; }
   [[nodiscard]] device::DeviceState* state() const { return operands_.state(); }
 
@@ -132,7 +133,7 @@ class Ozaki2Call {
     fp64::DeviceCall<T> left = exceptions();
     if (rung >= 0) {
       KIZAMI_RETURN_IF_ERROR(multiply(rung, knows_rung, left));
-      if (repairs_have_own_kernel(plan_)) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
+      if (has_own_repairs()) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
     }
     const base::PhaseRange phase(base::Phase::kFp64);
     return fp64::answer_left(left, num_sms_, queue_);
@@ -198,6 +199,9 @@ class Ozaki2Call {
     return launch(desc, main.a_planes, main.b_planes, from == Source::kMade ? count : &counts->of_made);
   }
 
+  [[nodiscard]] bool has_own_repairs() const {
+    return repairs_have_own_kernel(plan_) && !operands_.expects_lowest_rung();
+  }
   /// Unless they are answered.
   Status answer_repairs(fp64::DeviceCall<T>& left) {
     if (left.has_answered_repairs) return {};
@@ -222,7 +226,7 @@ class Ozaki2Call {
     if (kernels.has_numbers) KIZAMI_RETURN_IF_ERROR(device::writes_c(reconstruct_by_numbers(crt, num_sms_, queue_)));
     if (kernels.has_limbs) KIZAMI_RETURN_IF_ERROR(device::writes_c(reconstruct_by_limbs(crt, num_sms_, queue_)));
     if (!kernels.has_bytes) return {};
-    const bool is_beside = repairs_have_own_kernel(plan_) && !has_own_body && !left.has_answered_repairs;
+    const bool is_beside = has_own_repairs() && !has_own_body && !left.has_answered_repairs;
     if (is_beside) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
     return device::writes_c(reconstruct_by_bytes(crt, num_sms_, queue_, is_beside));
   }
@@ -278,6 +282,7 @@ class Ozaki2Call {
     crt.alpha = problem_.alpha;
     crt.beta = problem_.beta;
     crt.by_limbs = crt_takes_limbs(plan_.schedule.facts);
+    if (!kIsComplex<T> && operands_.expects_lowest_rung()) crt.least_for_bytes = std::numeric_limits<std::int64_t>::max();
     const bool may_strassen = operands_.takes_strassen() && rung == 0;
     if (may_strassen) KIZAMI_RETURN_IF_ERROR(choose_strassen(state(), queue_));
     operands_.multiply_sums_unless_zero(may_strassen ? &state()->num_strassen_products : nullptr);
@@ -327,7 +332,7 @@ class Ozaki2Call {
     call.state = state();
     call.repairs = operands_.buffers().repairs;
     call.effort = effort_;
-    call.learned = operands_.learned();
+    call.look = operands_.look_report();
     return call;
   }
 

@@ -72,8 +72,9 @@ Status device_line_factors(const device::DeviceLineBuffers& line_buffers, std::i
 /// Who asks for the product of sampled digits where the split has seen all elements.
 struct ClippedCheck {
   float allowance = 0;  ///< num::sampled_allowance() of the lowest rung
-  /// Where samples are made, lines without num::is_certified_by_clipped_sum() are added. Null: nobody asks
+  /// Where the lowest rung is looked at first, lines without num::is_certified_by_clipped_sum() are added. Null: nobody asks
   std::uint64_t* open_lines = nullptr;
+  std::uint64_t* failures = nullptr;  ///< likewise; null: samples are made
 };
 
 /// One operand of device_single_pass().

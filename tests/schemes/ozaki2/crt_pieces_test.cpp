@@ -171,7 +171,7 @@ void expect_rounded_once() {
       rest -= quotient * unit;
     }
     for (int i = 1; i < kPieces; ++i) {
-      const std::int64_t moved = rng() % 2 == 0 ? 0 : tests::random_int(rng, -2000, 2000);
+      const std::int64_t moved = rng() % 2 == 0 ? 0 : tests::random_int(rng, -16000, 16000);  // 2^14 units at most
       units[i - 1] += moved;
       units[i] -= moved << (grid[i - 1] - grid[i]);
     }
