@@ -67,11 +67,11 @@ __device__ __forceinline__ std::uint32_t busy(const uint4& x) {
   return all;
 }
 
-/// Instructions of an element of FP64 numbers in 14 planes: 140 of the CRT, 66 of them FP64, by the 64 % of issue slots that it took
+/// Instructions of an element of FP64 numbers in 14 planes: 125 of the CRT, 54 of them FP64, by its machine code
 /// (docs/perf/h200_call.md), and 112 of the split (lab/results/h200/split_forms.jsonl). Of these the skeletons are taken to have 10 and 20,
 /// by their source.
-constexpr int kCrtFp64 = 66;
-constexpr int kCrtIntegers = 64;
+constexpr int kCrtFp64 = 54;
+constexpr int kCrtIntegers = 60;
 constexpr int kSplitIntegers = 92;
 
 // ---- split ----------------------------------------------------------------------------------------------------------

@@ -116,10 +116,7 @@ double device_certificate_seconds(const problem::Shape& shape, const num::Ladder
   // Both parts start in one launch where they are compared. The second start that is counted stands for latencies of other phases, which small
   // complex calls meet and no prediction has.
   const double parts = is_complex(shape.scalar) ? 2.0 : 1.0;
-  // A kernel that finds nothing to do. Of real numbers the start of one that multiplies, too: what wide elements may take is not known before
-  // a call, which therefore leaves to others what it would do hardly quicker, as FP64 products of 2048.
-  constexpr double kUntakenSeconds = 2e-6;
-  if (has_clipped_sums) return kUntakenSeconds + (is_complex(shape.scalar) ? 0.0 : kShortProductSeconds);
+  if (has_clipped_sums) return 0;  // calls that know of one before make none
   const double pairs = static_cast<double>(shape.m) * static_cast<double>(shape.n);
   const double terms = static_cast<double>(shape.k) * parts /
                        static_cast<double>(num::sample_stride(ladder.rungs[0].allowance, plan::num_terms(shape)));

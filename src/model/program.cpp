@@ -113,7 +113,7 @@ constexpr ResidueModel kOwnResidues{
     .crt_cycles = 0.159,
     .crt_cycles_complex = 0.168,
     .crt_cycles_fp32 = 0.188,
-    .crt_fp64 = 66.0 / 14,
+    .crt_fp64 = 54.0 / 14,
     .crt_fp64_weak = 0,
     .crt_int32_weak = 17.1,  // 240 for 14 planes, by the code of reconstruct_by_limbs_kernel
     .complex_products = 0,

@@ -44,18 +44,14 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
   device::scale_all(c, beta.load());
 }
 
-/// The rungs that are pieces. A warp has rows of one column. @param leaves_bytes  those of reconstruct_from_bytes() are left to it
+/// The rungs that are pieces. @param leaves_bytes  those of reconstruct_from_bytes() are left to it
 template <class T, bool kIsPart>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {
   if (!base::code_has_crt_by_fp64()) return __trap();
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kNumbers = kParts * PieceLayout<kDevicePieces, most_piece_planes(kIsComplex<T>, kDevicePieces)>::kSize;
-  constexpr std::size_t kColumnBytes = device::kThreads / 32 *
-                                       std::max(sizeof(WarpColumns<most_piece_planes(kIsComplex<T>, 2)>),
-                                                sizeof(WarpColumns<most_piece_planes(kIsComplex<T>, 3)>));
   __shared__ __align__(16) double numbers[kNumbers];
-  __shared__ __align__(128) unsigned char columns[kColumnBytes];
   // Tables are older than the call: the constants of the lowest rung, which most calls take, come before its products are done.
   const int lowest = task.ladder.rungs[0].num_moduli;
   const auto share = [&](auto few, const DeviceCrtTable* tables) {
@@ -74,9 +70,9 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     const int num_planes = num::num_planes(kIsComplex<T> ? num::Ring::kComplex : num::Ring::kReal, num_moduli);
     if (rung != 0) share(few, tables);
     if (few.value == 3 && num_planes == kPlanes) {
-      reconstruct_from_pieces<T, few.value, true, kIsPart>(task, tables, num_planes, numbers, columns);
+      reconstruct_from_pieces<T, few.value, true, kIsPart>(task, tables, num_planes, numbers);
     } else {
-      reconstruct_from_pieces<T, few.value, false, kIsPart>(task, tables, num_planes, numbers, columns);
+      reconstruct_from_pieces<T, few.value, false, kIsPart>(task, tables, num_planes, numbers);
     }
   };
   with_pieces(pieces, rebuild_few, [&] {
@@ -118,8 +114,7 @@ Status launch_numbers(const DeviceReconstruction<T>& task, int num_sms, product:
   const bool leaves_bytes = crt_kernels(task).has_bytes;
   // Threads of a triangle have columns of different number: more blocks than run at once, so that all end together.
   constexpr int kRounds = kIsPart ? 8 : 1;
-  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kRounds * kernels::kBlocksPerSm * num_sms,
-                                                   /*quad=*/4, /*least=*/32);
+  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kRounds * kernels::kBlocksPerSm * num_sms);
   return base::launch_overlapped("reconstruct_kernel", kernels::reconstruct_kernel<T, kIsPart>, shape.grid, shape.block,
                                  0, queue, task, leaves_bytes);
 }

@@ -131,20 +131,36 @@ __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<
   }
 }
 
+/// The same of integers that are FP64 numbers, out of the way of the fast one. @param re, im  of the four; of real types re alone
+template <class T, bool kIsPart, int kSide>
+__device__ __noinline__ void finish_quad_apart(const DeviceReconstruction<T>& task, std::int64_t i, std::int64_t j,
+                                               int col_scale, unsigned there, double2 re01, double2 re23,
+                                               double2 im01, double2 im23) {
+  constexpr int kParts = kIsComplex<T> ? 2 : 1;
+  const double x[2][4] = {{re01.x, re01.y, re23.x, re23.y}, {im01.x, im01.y, im23.x, im23.y}};
+  num::Scaled p[kParts][4];
+  std::int32_t row_scale[4];
+  for (int e = 0; e < 4; ++e) {
+    const std::int64_t row = i + device::row_of_lane<kSide>(e);
+    row_scale[e] = row < task.c.rows ? task.row_scale[row] : num::kSkipLine;
+    for (int part = 0; part < kParts; ++part) p[part][e] = num::make_scaled(x[part][e], 0);
+  }
+  finish_quad<T, kParts, kIsPart, kSide>(task, Epilogue<T>(task), i, j, row_scale, col_scale, p, there);
+}
+
 /// Rows beyond the last have scale num::kSkipLine.
 template <class T>
 __device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_t i, std::int32_t (&row_scale)[4]) {
 #pragma unroll
   for (int e = 0; e < 4; ++e) row_scale[e] = i + e < task.c.rows ? task.row_scale[i + e] : num::kSkipLine;
 }
-/// The columns of this thread, every device::column_step()-th from the first one on: those with one of so many rows from i
+/// The columns of this thread, every device::column_step()-th from the first one on: those with one of four rows from i
 /// on.
 template <bool kIsPart, class T>
-[[nodiscard]] __device__ problem::Part::Columns columns_of_thread(const DeviceReconstruction<T>& task, std::int64_t i,
-                                                                  int rows = 4) {
+[[nodiscard]] __device__ problem::Part::Columns columns_of_thread(const DeviceReconstruction<T>& task, std::int64_t i) {
   problem::Part::Columns columns{device::first_column_of_thread(), task.c.cols};
   if constexpr (kIsPart) {
-    const problem::Part::Columns wanted = task.part.columns_of(i, rows, task.c.cols);
+    const problem::Part::Columns wanted = task.part.columns_of(i, 4, task.c.cols);
     columns.first += base::round_up(max(wanted.first - columns.first, std::int64_t{0}), device::column_step());
     columns.end = wanted.end;
   }
@@ -271,11 +287,11 @@ struct NumberEpilogue {
         device::store_rows<kSide>(task.c, i, j, value, wanted);
       }
     } else if (col_scale != num::kSkipLine) {
-      num::Scaled p[kParts][4];
-      for (int part = 0; part < kParts; ++part) {
-        for (int e = 0; e < 4; ++e) p[part][e] = num::make_scaled(x[part][e], 0);
-      }
-      finish_quad<T, kParts, kIsPart, kSide>(task, epilogue, i, j, row_scale, col_scale, p, there(task));
+      constexpr int kLast = kParts - 1;
+      finish_quad_apart<T, kIsPart, kSide>(task, i, j, col_scale, there(task),
+                                           make_double2(x[0][0], x[0][1]), make_double2(x[0][2], x[0][3]),
+                                           make_double2(x[kLast][0], x[kLast][1]),
+                                           make_double2(x[kLast][2], x[kLast][3]));
     }
   }
 

@@ -5,10 +5,8 @@
 
 #include <cstdint>
 
-#include "device/panel.cuh"
 #include "device/quads.cuh"
 #include "schemes/ozaki2/crt_pieces.hpp"
-#include "schemes/ozaki2/crt_runs.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_crt_epilogue.cuh"
 
@@ -30,19 +28,10 @@ __device__ void share_constants(const DeviceCrtTable* tables, double* shared) {
   __syncthreads();
 }
 
-/// Residues of 128 rows of a column, of all planes: on their way for one column while another is rebuilt, of few planes.
-template <int kPlanes>
-struct WarpColumns {
-  static constexpr int kAhead = kPlanes <= 16 ? 1 : 0;
-  alignas(128) unsigned char residues[1 + kAhead][kPlanes][kWarpRows];
-};
-
-/// In two or three pieces. kIsWhole: the count is the largest of so many pieces, a constant then. Residues come through shared
-/// memory, which takes no registers while they are on their way; a warp waits for its own alone.
-/// @param shared  the constants  @param memory  WarpColumns for each warp  @range a warp has rows of one column
+/// In two or three pieces. kIsWhole: the count is the largest of so many pieces, a constant then. @param shared  the constants
 template <class T, int kPieces, bool kIsWhole, bool kIsPart>
-__device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables, int num_planes_of_rung,
-                                        const double* shared, unsigned char*) {
+__device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
+                                        int num_planes_of_rung, const double* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kPlanes = most_piece_planes(kIsComplex<T>, kPieces);
   using Layout = PieceLayout<kPieces, kPlanes>;

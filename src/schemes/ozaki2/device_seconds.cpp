@@ -19,10 +19,10 @@
 namespace kizami::ozaki2 {
 namespace {
 
-// FP64 instructions: of a real number that is split, and of an element and a plane of it, 66 of a CRT of 14 planes
+// FP64 instructions: of a real number that is split, and of an element and a plane of it, 54 of a CRT of 14 planes
 // (src/model/program.cpp).
 constexpr double kSplitInstructions = 5;
-constexpr double kCrtInstructions = 66.0 / 14;
+constexpr double kCrtInstructions = 54.0 / 14;
 // Instructions of a CRT of 14 planes in four limbs by the code of its kernel for sm_90a: 456 in the loop that makes two
 // elements, 128 of them dot products of bytes and 20 of FP64; the others load, transpose and scale.
 constexpr double kLimbInstructions = 240.0 / 14;
@@ -77,8 +77,8 @@ double device_phase_seconds(const plan::Plan& plan) {
     seconds += ((m + n) * k + m * n) * planes / kResiduesPerSecond + kLaunchSeconds;
   }
 
-  const double crt_bytes_per_second = is_in_parts ? 2.35e12 : 2.9e12;
-  const double crt_seconds = is_in_parts ? 14e-6 : 5.5e-6;
+  const double crt_bytes_per_second = is_in_parts ? 2.6e12 : 3.4e12;
+  const double crt_seconds = is_in_parts ? 12e-6 : 4e-6;
   seconds += std::max(m * n * (planes + element) / (crt_bytes_per_second * rates.memory),
                       m * n * crt_arithmetic_seconds(plan.schedule.facts, planes)) +
              crt_seconds;
