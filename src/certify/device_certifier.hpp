@@ -44,7 +44,7 @@ struct DeviceCertifier {
   bool has_a_samples = false;                        ///< of prepared lines, which are not made if they are one chunk
   bool has_b_samples = false;                        ///< likewise
   bool may_want_gain = false;                        ///< as in SecondLook
-  bool has_samples = true;      ///< false: the split has judged lines, and what it leaves open goes to blocks
+  bool has_samples = true;  ///< false: the split has judged lines, and what it leaves open goes to blocks
   /// The split has judged lines by num::is_certified_by_clipped_sum(): state->open_lines says how many it leaves open
   bool has_clipped_sums = false;
   /// |A||B| is symmetric, so that one triangle of the sampled product says all; for engines with product::TriangleEngine

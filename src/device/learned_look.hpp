@@ -13,13 +13,14 @@
 namespace kizami::device {
 
 /// What a call tells of its look, in one word of host memory that its last kernel writes: one store, and no torn read.
-///   number 24 | rung + 1: 4 | open lines 1 | second look 1 | equilibrated 1 | told 1
+///   number 24 | rung + 1: 4 | repairs 1 | open lines 1 | second look 1 | equilibrated 1 | told 1
 struct ToldLook {
   std::uint32_t number = 0;      ///< that the call was given
   int rung = 0;                  ///< that answered; -1: none
   bool has_open_lines = false;   ///< that asked for samples, or for blocks
   bool has_second_look = false;  ///< blocks were looked at
   bool is_equilibrated = false;
+  bool has_repairs = false;
 
   friend constexpr bool operator==(const ToldLook&, const ToldLook&) = default;
 };
@@ -30,6 +31,7 @@ static_assert(num::kMaxRungs < 1 << 4);
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint64_t look_word(const ToldLook& told) {
   std::uint64_t word = told.number & ((1U << kLookNumberBits) - 1U);
   word = word << 4 | static_cast<std::uint64_t>(told.rung + 1);
+  word = word << 1 | (told.has_repairs ? 1U : 0U);
   word = word << 1 | (told.has_open_lines ? 1U : 0U);
   word = word << 1 | (told.has_second_look ? 1U : 0U);
   word = word << 1 | (told.is_equilibrated ? 1U : 0U);
@@ -39,8 +41,9 @@ static_assert(num::kMaxRungs < 1 << 4);
 [[nodiscard]] constexpr std::optional<ToldLook> told_look(std::uint64_t word) {
   if ((word & 1U) == 0) return std::nullopt;
   ToldLook told;
-  told.number = static_cast<std::uint32_t>(word >> 8);
-  told.rung = static_cast<int>(word >> 4 & 15U) - 1;
+  told.number = static_cast<std::uint32_t>(word >> 9);
+  told.rung = static_cast<int>(word >> 5 & 15U) - 1;
+  told.has_repairs = (word >> 4 & 1U) != 0;
   told.has_open_lines = (word >> 3 & 1U) != 0;
   told.has_second_look = (word >> 2 & 1U) != 0;
   told.is_equilibrated = (word >> 1 & 1U) != 0;
@@ -59,9 +62,9 @@ struct LookReport {
 /// By one thread, when the last kernel of a call begins. A call with alpha = 0 tells nothing.
 __device__ inline void tell_look(const LookReport& report, const DeviceState& state) {
   if (report.word == nullptr) return;
-  const std::uint64_t word =
-      look_word({report.number, state.selection.rung, state.open_lines != 0,
-                 state.sampled_failures != 0 || state.has_rungs != 0, state.selection.equilibrated});
+  const std::uint64_t word = look_word({report.number, state.selection.rung, state.open_lines != 0,
+                                        state.sampled_failures != 0 || state.has_rungs != 0,
+                                        state.selection.equilibrated, state.selection.num_repaired != 0});
   if (word != report.held) *reinterpret_cast<volatile unsigned long long*>(report.word) = word;
 }
 #endif
@@ -72,9 +75,10 @@ inline constexpr std::uint32_t kNumLookWords = 4096;
 inline constexpr std::uint32_t kCallsOnBlocks = 63;
 
 struct LearnedLook {
-  std::optional<Look> look;  ///< nothing: nobody knows, or it is time to ask again
-  int first_rung = 0;        ///< whose planes the split had better make with kBlocks
+  std::optional<Look> look = std::nullopt;  ///< nothing: nobody knows, or it is time to ask again
+  int first_rung = 0;                       ///< whose planes the split had better make with kBlocks
   bool has_samples = true;   ///< with kSample; false: lines were enough, and blocks are looked at where they are not
+  bool is_lowest = false;    ///< neither another rung nor a repair is expected
   std::uint32_t number = 0;  ///< for the call to tell
 
   friend constexpr bool operator==(const LearnedLook&, const LearnedLook&) = default;
@@ -89,15 +93,16 @@ struct LearnedLook {
   constexpr std::uint32_t kCount = kCallsOnBlocks;  // the lower 6 bits
   static_assert((kCount & (kCount + 1)) == 0 && kCount < 1U << 6);
   const std::uint32_t first = (serial / kNumLookWords & kTag) << 6;
-  const LearnedLook nobody_knows{std::nullopt, 0, true, first};
+  const LearnedLook nobody_knows{.number = first};
   if (!told || (told->number & ~kCount) != first) return nobody_knows;
-  if (!told->has_second_look) return {Look::kSample, 0, told->has_open_lines, first};
-  if (told->rung < 0 || told->is_equilibrated) return {Look::kBlocksFirst, 0, true, first};
+  const bool is_lowest = told->rung == 0 && !told->is_equilibrated && !told->has_repairs;
+  if (!told->has_second_look) return {Look::kSample, 0, told->has_open_lines, is_lowest, first};
+  if (told->rung < 0 || told->is_equilibrated) return {.look = Look::kBlocksFirst, .number = first};
   if (told->rung >= num_rungs) return nobody_knows;  // of a plan with a longer ladder
-  if (told->rung > 0) return {Look::kBlocks, told->rung, true, first};
+  if (told->rung > 0) return {.look = Look::kBlocks, .first_rung = told->rung, .number = first};
   const std::uint32_t count = (told->number & kCount) + 1;
   if (count > kCount) return nobody_knows;
-  return {Look::kBlocks, 0, true, first | count};
+  return {Look::kBlocks, 0, true, is_lowest, first | count};
 }
 
 }  // namespace kizami::device

@@ -47,9 +47,9 @@ struct alignas(16) DeviceState {
   std::int32_t num_whole_products = 0;     ///< num_products or 0; where there may be quadrants
   std::int32_t is_scaling_only = 0;        ///< alpha = 0: C <- beta C, operands are not read
   std::int32_t is_sliced = 0;              ///< scheme ozaki1 answers, with slices of selection.rung
-  std::int32_t takes_signs = 0;        ///< alpha = NaN or Inf: the signs of exact sums answer, nothing else writes C
-  std::int32_t ec_stage = -1;          ///< scheme ec: the stage that answers; -1: none, all in FP64 arithmetic
-  std::int32_t ec_product = -1;        ///< scheme ec: the stage whose planes are multiplied; -1: none
+  std::int32_t takes_signs = 0;  ///< alpha = NaN or Inf: the signs of exact sums answer, nothing else writes C
+  std::int32_t ec_stage = -1;    ///< scheme ec: the stage that answers; -1: none, all in FP64 arithmetic
+  std::int32_t ec_product = -1;  ///< scheme ec: the stage whose planes are multiplied; -1: none
   /// Products that the sampled certificate refuses; complex pairs have two. Where lines are judged and nothing is sampled: lines
   /// that are left open. Blocks are looked at only if it is not zero.
   std::uint64_t sampled_failures = 0;

@@ -19,9 +19,13 @@ constexpr int kNumRungs = 6;
 TEST(LearnedLook, AWordHoldsWhatIsTold) {
   EXPECT_EQ(told_look(0), std::nullopt);
   for (const int rung : {-1, 0, num::kMaxRungs - 1}) {
-    for (int flags = 0; flags < 8; ++flags) {
-      const ToldLook look{(1U << kLookNumberBits) - 1 - 5U * static_cast<unsigned>(flags), rung, (flags & 1) != 0,
-                          (flags & 2) != 0, (flags & 4) != 0};
+    for (int flags = 0; flags < 16; ++flags) {
+      const ToldLook look{(1U << kLookNumberBits) - 1 - 5U * static_cast<unsigned>(flags),
+                          rung,
+                          (flags & 1) != 0,
+                          (flags & 2) != 0,
+                          (flags & 4) != 0,
+                          (flags & 8) != 0};
       EXPECT_EQ(told_look(look_word(look)), look);
     }
   }
@@ -29,17 +33,28 @@ TEST(LearnedLook, AWordHoldsWhatIsTold) {
 
 TEST(LearnedLook, TheLowestRungIsLookedAtAgainWhereItWasEnough) {
   const LearnedLook first = learned_look(kSerial, kNumRungs, std::nullopt);
-  EXPECT_EQ(first, (LearnedLook{std::nullopt, 0, true, first.number}));
-  EXPECT_EQ(learned_look(kSerial, kNumRungs, ToldLook{first.number, 0, /*has_open_lines=*/true, false, false}),
-            (LearnedLook{Look::kSample, 0, /*has_samples=*/true, first.number}));
-  EXPECT_EQ(learned_look(kSerial, kNumRungs, ToldLook{first.number, 0, /*has_open_lines=*/false, false, false}),
-            (LearnedLook{Look::kSample, 0, /*has_samples=*/false, first.number}))
+  EXPECT_EQ(first, (LearnedLook{std::nullopt, 0, true, false, first.number}));
+  EXPECT_EQ(learned_look(kSerial, kNumRungs, ToldLook{first.number, 0, /*has_open_lines=*/true}),
+            (LearnedLook{Look::kSample, 0, /*has_samples=*/true, /*is_lowest=*/true, first.number}));
+  EXPECT_EQ(learned_look(kSerial, kNumRungs, ToldLook{first.number, 0, /*has_open_lines=*/false}),
+            (LearnedLook{Look::kSample, 0, /*has_samples=*/false, /*is_lowest=*/true, first.number}))
       << "lines were enough";
+}
+
+TEST(LearnedLook, NothingElseIsExpectedWhereTheLowestRungAnsweredWithoutRepairs) {
+  const std::uint32_t number = learned_look(kSerial, kNumRungs, std::nullopt).number;
+  ToldLook last = told(number, 0, true);
+  EXPECT_TRUE(learned_look(kSerial, kNumRungs, last).is_lowest);
+  last.has_repairs = true;
+  EXPECT_FALSE(learned_look(kSerial, kNumRungs, last).is_lowest);
+  EXPECT_FALSE(learned_look(kSerial, kNumRungs, told(number, 1, true)).is_lowest);
+  EXPECT_FALSE(learned_look(kSerial, kNumRungs, told(number, 0, true, /*is_equilibrated=*/true)).is_lowest);
 }
 
 TEST(LearnedLook, ARungAboveNeedsNoPlanesOfTheLowest) {
   const std::uint32_t number = learned_look(kSerial, kNumRungs, std::nullopt).number;
-  EXPECT_EQ(learned_look(kSerial, kNumRungs, told(number, 3, true)), (LearnedLook{Look::kBlocks, 3, true, number}));
+  EXPECT_EQ(learned_look(kSerial, kNumRungs, told(number, 3, true)),
+            (LearnedLook{Look::kBlocks, 3, true, false, number}));
   EXPECT_EQ(learned_look(kSerial, kNumRungs, told(number, -1, true)).look, Look::kBlocksFirst);
   EXPECT_EQ(learned_look(kSerial, kNumRungs, told(number, 0, true, true)).look, Look::kBlocksFirst)
       << "planes of the balanced operands";

@@ -127,7 +127,8 @@ TEST_F(ClippedSumTest, NoSampleIsMultipliedWhereAllLinesAreClosed) {
 TEST_F(ClippedSumTest, NothingIsSampledWhereLinesWereEnough) {
   PlannedCall<double> call = call_of<double>(kLines);
   ASSERT_TRUE(ozaki2::learns_look(call.plan()));
-  run_with_zeros(call, [](std::int64_t h) { return h % 4 == 0; }, std::nullopt);
+  run_with_zeros(
+      call, [](std::int64_t h) { return h % 4 == 0; }, std::nullopt);
   ASSERT_EQ(call.state().open_lines, 0U);
   const auto is_zero = [](std::int64_t h) { return h % 4 != 0; };  // samples see what is left
   run_with_zeros(call, is_zero, std::nullopt);

@@ -207,8 +207,8 @@ KIZAMI_HOST_DEVICE void start_sums(const double* constants, double (&sum)[4][kPi
 template <int kPieces, int kPlanes, int kWords>
 KIZAMI_HOST_DEVICE void add_planes(const std::uint32_t (&words)[kWords], int first, int num_planes,
                                    const double* constants, double (&sum)[4][kPieces]) {
-  const auto one = static_cast<std::uint32_t>(
-      bit_cast<std::uint64_t>(constants[PieceLayout<kPieces, kPlanes>::kOne]) >> 32);
+  const auto one =
+      static_cast<std::uint32_t>(bit_cast<std::uint64_t>(constants[PieceLayout<kPieces, kPlanes>::kOne]) >> 32);
   KIZAMI_UNROLL
   for (int word = 0; word < kWords; word += 2) {
     const int q = first + word;

@@ -57,7 +57,8 @@ __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
   const auto share = [&](auto few, const DeviceCrtTable* tables) {
     share_constants<PieceLayout<few.value, most_piece_planes(kIsComplex<T>, few.value)>, kParts>(tables, numbers);
   };
-  with_pieces(num_pieces(kIsComplex<T>, lowest), [&](auto few) { share(few, tables_of(task, lowest)); }, [] {});
+  with_pieces(
+      num_pieces(kIsComplex<T>, lowest), [&](auto few) { share(few, tables_of(task, lowest)); }, [] {});
   base::follow_previous_kernel();
   const int rung = rung_of_call<T, kIsPart>(task, /*scales=*/true);
   if (rung < 0) return;

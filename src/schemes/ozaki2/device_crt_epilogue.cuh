@@ -134,8 +134,8 @@ __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<
 /// The same of integers that are FP64 numbers, out of the way of the fast one. @param re, im  of the four; of real types re alone
 template <class T, bool kIsPart, int kSide>
 __device__ __noinline__ void finish_quad_apart(const DeviceReconstruction<T>& task, std::int64_t i, std::int64_t j,
-                                               int col_scale, unsigned there, double2 re01, double2 re23,
-                                               double2 im01, double2 im23) {
+                                               int col_scale, unsigned there, double2 re01, double2 re23, double2 im01,
+                                               double2 im23) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   const double x[2][4] = {{re01.x, re01.y, re23.x, re23.y}, {im01.x, im01.y, im23.x, im23.y}};
   num::Scaled p[kParts][4];
@@ -288,9 +288,8 @@ struct NumberEpilogue {
       }
     } else if (col_scale != num::kSkipLine) {
       constexpr int kLast = kParts - 1;
-      finish_quad_apart<T, kIsPart, kSide>(task, i, j, col_scale, there(task),
-                                           make_double2(x[0][0], x[0][1]), make_double2(x[0][2], x[0][3]),
-                                           make_double2(x[kLast][0], x[kLast][1]),
+      finish_quad_apart<T, kIsPart, kSide>(task, i, j, col_scale, there(task), make_double2(x[0][0], x[0][1]),
+                                           make_double2(x[0][2], x[0][3]), make_double2(x[kLast][0], x[kLast][1]),
                                            make_double2(x[kLast][2], x[kLast][3]));
     }
   }

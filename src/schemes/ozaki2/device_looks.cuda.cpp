@@ -51,9 +51,10 @@ NextLook next_look(const plan::Plan& plan) {
   const std::uint64_t held = std::atomic_ref(*word).load(std::memory_order_relaxed);
   const device::LearnedLook learned =
       device::learned_look(plan.serial, ozaki2_of(plan).ladder.num_rungs, device::told_look(held));
-  NextLook next{learned.look, learned.first_rung, learned.has_samples, {word, learned.number, held}};
+  NextLook next{learned.look, learned.first_rung, learned.has_samples, learned.is_lowest, {word, learned.number, held}};
   if (learned.look != device::Look::kSample && learned.first_rung == 0 && has_scout(plan)) {
-    next.look = std::nullopt;  // it sees these elements; tame ones are likely to come again, and it takes 5 microseconds
+    next.look =
+        std::nullopt;  // it sees these elements; tame ones are likely to come again, and it takes 5 microseconds
   } else if (learned.first_rung > 0) {
     // The split makes integers that it does not keep more slowly than another kernel behind it does.
     const num::Rung& rung = ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(learned.first_rung)];

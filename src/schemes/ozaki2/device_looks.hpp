@@ -15,6 +15,7 @@ struct NextLook {
   std::optional<device::Look> look;  ///< nothing: what the plan does by itself
   int first_rung = 0;                ///< as in device::LearnedLook
   bool has_samples = true;           ///< as in device::LearnedLook
+  bool is_lowest = false;            ///< likewise
   device::LookReport report = {};    ///< for the call to tell; without a word where nothing is learned
 };
 

@@ -97,6 +97,7 @@ Status DeviceOperands<T>::begin(const NextLook& next) {
   may_want_gain_ = next.look == device::Look::kBlocksFirst || first_rung_ > num::kEquilibrationCost;
   look_report_ = next.report;
   has_samples_ = next.has_samples;
+  expects_lowest_rung_ = next.is_lowest;
   if (has_scout(plan_) && !next.look && !has_kept()) {
     KIZAMI_RETURN_IF_ERROR(certify::begin_state_and_scout(state(), problem_.alpha, num_planes(0),
                                                           plan_.shape.m * plan_.shape.n, a_.lines, b_.lines,

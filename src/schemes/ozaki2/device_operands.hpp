@@ -65,9 +65,9 @@ class DeviceOperands {
   /// the engine gains by it, a sum over k fits, and nothing is kept of an operand: what is kept, any engine may read.
   [[nodiscard]] product::ProductDesc product_of(const plan::Chunk& chunk, int num_moduli) const;
   [[nodiscard]] product::ProductDesc product_of_sums() const;
-  /// The call before was answered by its lines alone. Kernels that only wider elements want are not enqueued then, where another does
-  /// the same more slowly: one of the CRT, and that of repairs.
-  [[nodiscard]] bool expects_lowest_rung() const { return !has_samples_; }
+  /// The lowest rung has answered the call before without a repair. Kernels that only wider elements want are not enqueued then,
+  /// where another does the same more slowly: one of the CRT, and that of repairs.
+  [[nodiscard]] bool expects_lowest_rung() const { return expects_lowest_rung_; }
   /// What is learned of the call, where it is to be told.
   [[nodiscard]] const device::LookReport& look_report() const { return look_report_; }
   [[nodiscard]] std::int32_t num_planes(int rung) const;
@@ -160,9 +160,10 @@ class DeviceOperands {
   int num_sms_;
   std::int64_t repair_capacity_;  ///< of buffers_.repairs
   device::LookReport look_report_;
-  bool has_samples_ = true;     ///< where the split judges lines; without them blocks are looked at if it leaves one open
-  int first_rung_ = 0;          ///< as in state()
-  bool has_digits_ = false;     ///< of blocks, by the split
+  bool expects_lowest_rung_ = false;
+  bool has_samples_ = true;  ///< where the split judges lines; without them blocks are looked at if it leaves one open
+  int first_rung_ = 0;       ///< as in state()
+  bool has_digits_ = false;  ///< of blocks, by the split
   bool may_want_gain_ = false;  ///< as in certify::SecondLook
   bool may_block_ = false;      ///< state()->look may be another than kSample
   bool takes_strassen_ = false;

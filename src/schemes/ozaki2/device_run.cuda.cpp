@@ -282,7 +282,8 @@ class Ozaki2Call {
     crt.alpha = problem_.alpha;
     crt.beta = problem_.beta;
     crt.by_limbs = crt_takes_limbs(plan_.schedule.facts);
-    if (!kIsComplex<T> && operands_.expects_lowest_rung()) crt.least_for_bytes = std::numeric_limits<std::int64_t>::max();
+    if (!kIsComplex<T> && operands_.expects_lowest_rung())
+      crt.least_for_bytes = std::numeric_limits<std::int64_t>::max();
     const bool may_strassen = operands_.takes_strassen() && rung == 0;
     if (may_strassen) KIZAMI_RETURN_IF_ERROR(choose_strassen(state(), queue_));
     operands_.multiply_sums_unless_zero(may_strassen ? &state()->num_strassen_products : nullptr);
