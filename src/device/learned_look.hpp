@@ -58,17 +58,6 @@ struct LookReport {
   std::uint64_t held = 0;
 };
 
-#ifdef __CUDACC__
-/// By one thread, when the last kernel of a call begins. A call with alpha = 0 tells nothing.
-__device__ inline void tell_look(const LookReport& report, const DeviceState& state) {
-  if (report.word == nullptr) return;
-  const std::uint64_t word = look_word({report.number, state.selection.rung, state.open_lines != 0,
-                                        state.sampled_failures != 0 || state.has_rungs != 0,
-                                        state.selection.equilibrated, state.selection.num_repaired != 0});
-  if (word != report.held) *reinterpret_cast<volatile unsigned long long*>(report.word) = word;
-}
-#endif
-
 /// Words that calls of all plans share; the others of a number tell the plans of a word apart.
 inline constexpr std::uint32_t kNumLookWords = 4096;
 /// Calls that begin with blocks though the lowest rung is enough: the next one samples, which may be enough by now.

@@ -56,12 +56,6 @@ __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
   }
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-/// Copies in groups: close_copies() ends one, and all but the newest kNewest groups have arrived.
-__device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int kNewest>
-__device__ void wait_for_copies_but() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kNewest) : "memory");
-}
 
 /// Loads elements [first, first + length) of lines from first_line on; zeros where there are none. wait_for_copies()
 /// and a barrier end it.

@@ -11,6 +11,7 @@
 
 #include "base/overlapped_launch.hpp"
 #include "device/effort_word.cuh"
+#include "device/learned_look.cuh"
 #include "fp64/device_pair.cuh"
 #include "fp64/device_repairs.cuh"
 #include "fp64/device_tile.cuh"

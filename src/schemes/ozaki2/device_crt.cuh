@@ -18,26 +18,12 @@
 #include "schemes/ozaki2/device_crt_bytes.cuh"
 #include "schemes/ozaki2/device_crt_epilogue.cuh"
 #include "schemes/ozaki2/device_crt_pieces.cuh"
+#include "schemes/ozaki2/device_crt_rung.cuh"
 
 namespace kizami::ozaki2::kernels {
 
 /// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
 inline constexpr int kBlocksPerSm = 2;
-
-/// The rung to be reconstructed; -1: none is, and what there was to scale is done. @param scales  whether it scales C where only
-/// that is wanted: one of the kernels does
-template <class T, bool kIsPart>
-[[nodiscard]] __device__ __forceinline__ int rung_of_call(const DeviceReconstruction<T>& task, bool scales) {
-  const int rung = task.state->selection.rung;
-  const bool is_scaling_only = task.state->is_scaling_only != 0;
-  if (is_scaling_only) {
-    if (scales) scale_c<kIsPart>(task);
-    return -1;
-  }
-  if (rung < 0 || task.state->takes_signs != 0 || task.state->num_strassen_products != 0) return -1;
-  if (task.done != nullptr && *task.done != 0) return -1;
-  return rung;
-}
 
 template <class T>
 __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {

@@ -4,7 +4,6 @@
 
 #include <complex>
 #include <cstdint>
-#include <type_traits>
 
 #include "base/int_math.hpp"
 #include "device/quads.cuh"
@@ -15,25 +14,6 @@
 #include "schemes/ozaki2/device_crt.hpp"
 
 namespace kizami::ozaki2::kernels {
-
-/// The tables of a count, its imaginary part's behind them.
-template <class T>
-[[nodiscard]] __device__ __forceinline__ const DeviceCrtTable* tables_of(const DeviceReconstruction<T>& task,
-                                                                         int num_moduli) {
-  return task.tables + (kIsComplex<T> ? 2 : 1) * (num_moduli - num::kMinModuli);
-}
-
-/// visit(2 or 3, as a constant), of so many pieces, else visit_many(). One chain: what is behind it would keep registers.
-template <class Visit, class VisitMany>
-__device__ __forceinline__ void with_pieces(int pieces, const Visit& visit, const VisitMany& visit_many) {
-  if (pieces == 2) {
-    visit(std::integral_constant<int, 2>{});
-  } else if (pieces == 3) {
-    visit(std::integral_constant<int, 3>{});
-  } else {
-    visit_many();
-  }
-}
 
 /// What all elements of a thread share.
 template <class T>

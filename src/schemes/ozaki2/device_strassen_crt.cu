@@ -171,7 +171,7 @@ class FromQuadrants {
       int to = 0;
       const auto copy_next = [&] {
         if (ahead < end_col) copy_panel(ahead, shared_.panels[to]);
-        device::close_copies();
+        asm volatile("cp.async.commit_group;" ::: "memory");
         ahead += step;
         to = to + 1 == Shape::kStages ? 0 : to + 1;
       };
@@ -180,7 +180,7 @@ class FromQuadrants {
       int from = 0;
 #pragma unroll 1
       for (; j < end_col; j += step) {
-        device::wait_for_copies_but<Shape::kStages - 2>();
+        asm volatile("cp.async.wait_group %0;" ::"n"(Shape::kStages - 2) : "memory");
         __syncthreads();  // and nobody reads the panel that is overwritten now
         copy_next();
         rebuild(j, shared_.panels[from]);
