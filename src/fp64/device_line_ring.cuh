@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/async_copies.cuh"
 #include "base/int_math.hpp"
 #include "fp64/device_pair.cuh"
 #include "problem/lines.hpp"
@@ -29,26 +30,10 @@ inline constexpr int kBandBytes = 128;  ///< of neighbouring lines across memory
 inline constexpr int kMostBands = kStageLineBytes / (kStageElements * kBandBytes);
 inline constexpr int kBandChunks = kBandBytes / kChunkBytes;
 
-/// Copies kBytes to shared memory: num_bytes from memory, then zeros. @param kIsAhead  what follows in memory comes to the L2 cache too
-template <int kBytes, bool kIsAhead = false>
-__device__ __forceinline__ void copy_to_shared(std::uint32_t to, const void* from, int num_bytes) {
-  if constexpr (kIsAhead) {
-    static_assert(kBytes == 16);
-    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(num_bytes)
-                 : "memory");
-  } else if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(num_bytes) : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(num_bytes), "n"(kBytes)
-                 : "memory");
-  }
-}
-__device__ __forceinline__ void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits for all copies of this thread but those of the last kGroups groups.
-template <int kGroups>
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
-}
+using base::close_copies;
+using base::copy_to_shared;
+using base::wait_for_copies;
+
 __device__ __forceinline__ std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }

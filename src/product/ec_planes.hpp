@@ -75,9 +75,12 @@ class EcReport {
  private:
   std::uint32_t bits_ = 0;
 };
-/// Reports of a split of so many lines at most: one for each block, which has a line or more, in clusters of eight.
+/// Reports that a decision reads at a time, so that arrays of them are of as many each.
+inline constexpr int kEcReportsInQuad = 4;
+/// Reports of a split of so many lines at most: one for each block, which has a line or more, in clusters of eight; and as
+/// many as fill a quad.
 [[nodiscard]] constexpr std::int64_t ec_most_reports(std::int64_t a_lines, std::int64_t b_lines) {
-  return a_lines + b_lines + 32;
+  return (a_lines + b_lines + 32 + kEcReportsInQuad - 1) / kEcReportsInQuad * kEcReportsInQuad;
 }
 
 /// Elements of k that are summed inside the tensor core before FP32 additions take over: kShortest is 32 (TF32: 16),

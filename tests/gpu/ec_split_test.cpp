@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "device/state.hpp"
+#include "gpu/device_case.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/ec_case.hpp"
 #include "gpu/sm90_test.hpp"
@@ -192,8 +193,8 @@ TEST_F(DeviceEcSplitTest, HasTheBitsOfTheHost) {
     std::int64_t a_lines, b_lines, k;
   };
   // Lines of one to eight warps, units of one to eight CTAs, what is beyond the registers of either, and more blocks
-  // than CTAs.
-  constexpr std::array<Shape, 10> kShapes = {{{1, 1, 1},
+  // than CTAs: also of lines that a cluster holds as a whole, where they are across memory, of both operands by turns or not.
+  constexpr std::array<Shape, 16> kShapes = {{{1, 1, 1},
                                               {5, 33, 31},
                                               {65, 8, 32},
                                               {32, 9, 257},
@@ -202,7 +203,13 @@ TEST_F(DeviceEcSplitTest, HasTheBitsOfTheHost) {
                                               {3, 35, 4096},
                                               {2, 34, 4135},
                                               {9, 37, 9001},
-                                              {14001, 13003, 40}}};
+                                              {14001, 13003, 40},
+                                              {1000, 35, 1100},
+                                              {2300, 1300, 1030},
+                                              {4500, 70, 2048},
+                                              {650, 9, 4096},
+                                              {500, 35, 4135},
+                                              {450, 300, 8192}}};
   std::mt19937_64 rng(1);
   for (const Shape& shape : kShapes) {
     for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
@@ -229,6 +236,28 @@ TEST_F(DeviceEcSplitTest, HasTheBitsOfTheHost) {
       }
     }
   }
+}
+
+// Lines across memory of 1025 to 8192 real numbers are held by clusters that have 16 of them, and 1024 terms a CTA.
+TEST_F(DeviceEcSplitTest, HoldsLinesAcrossMemoryAsAWhole) {
+  const auto num_reports = [](std::int64_t num_lines, std::int64_t k, EcFormat format) {
+    const EcLines lines(num_lines, k, true);
+    const DeviceEcOperand operand(lines, format);
+    const DeviceArray<EcReport> reports(static_cast<std::size_t>(product::ec_most_reports(num_lines, 0)));
+    int count = 0;
+    const std::size_t kernels = gpu_test::captured_kernels([&](product::Queue stream) {
+      return device_ec_split<float>(operand.task(), {}, format, {limits_of(format), reports.data(), nullptr}, 1.0F,
+                                    gpu_test::num_multiprocessors(), count, stream);
+    });
+    EXPECT_EQ(kernels, 1U) << num_lines << " x " << k;
+    return count;
+  };
+  for (const std::int64_t k : {1025, 2048, 3000, 4096, 8192}) {
+    EXPECT_EQ(num_reports(33, k, EcFormat::kF16), 3 * (k + 1023) / 1024) << k;
+    EXPECT_NE(num_reports(33, k, EcFormat::kTf32), 3 * (k + 1023) / 1024) << k;
+  }
+  EXPECT_EQ(num_reports(33, 1024, EcFormat::kF16), 3 * 2);  // a unit a warp
+  EXPECT_EQ(num_reports(33, 8193, EcFormat::kF16), 2 * 8);  // more than a cluster holds
 }
 
 // Each flag by itself, of one line among many that have none.

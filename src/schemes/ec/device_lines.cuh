@@ -16,13 +16,24 @@ namespace {
 
 // ---- along the lines ----
 
+/// Reads what no other lane of the block reads again: past the L1 cache, in which it would have to wait for a place. The forms
+/// of complex lines share their elements.
+template <class T, class Value>
+[[nodiscard]] __device__ Value load_once(const Value* from) {
+  if constexpr (kIsComplex<T>) {
+    return *from;
+  } else {
+    return __ldcg(from);
+  }
+}
+
 /// Terms k..k+3 of a line, zeros beyond its end.
 template <class T, bool kIsAligned>
 [[nodiscard]] __device__ float4 load_four(const Operand& o, const Reader<T>& reader, int k) {
   float4 x = make_float4(0, 0, 0, 0);
   const int left = static_cast<int>(o.length) - k;
   if constexpr (kIsAligned) {
-    if (left > 0) x = *reinterpret_cast<const float4*>(reader.line + k);
+    if (left > 0) x = load_once<T>(reinterpret_cast<const float4*>(reader.line + k));
     if (kIsComplex<T> && left > 0) {
       const float2 first = reader.formed(make_float2(x.x, x.y));
       const float2 second = reader.formed(make_float2(x.z, x.w));
@@ -56,9 +67,10 @@ __device__ void store_four(std::int8_t* row, int k, const float4& x, const Scali
   *reinterpret_cast<Bytes*>(to + kBlockBytes / 2) = quad.lo;
 }
 
-template <class T, EcFormat kFormat, bool kIsAligned, class AnyOperand>
+template <class T, EcFormat kFormat, int kHeldUnits, bool kIsAligned, class AnyOperand, class AnyShared>
 __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
-                            Shared& shared) {
+                            AnyShared& shared) {
+  constexpr int kHeldQuads = kQuadsOfUnit * kHeldUnits;
   const int warp = thread_index() / 32;
   const int lane = thread_index() % 32;
   const int width = o.warps_per_line;
@@ -164,7 +176,7 @@ __device__ void load_part(const Operand& o, const Reader<T>& reader, bool has_li
     const float* from = reader.line + part * kUnit * reader.inner_stride;
     if (left >= kUnit) {
 #pragma unroll
-      for (int e = 0; e < kUnit; ++e, from += reader.inner_stride) x[e] = *from;
+      for (int e = 0; e < kUnit; ++e, from += reader.inner_stride) x[e] = load_once<T>(from);
       return;
     }
 #pragma unroll
@@ -177,14 +189,14 @@ struct UnitPlace {
   int line;  ///< of the unit
   int part;  ///< which 32 terms of the line
 };
-[[nodiscard]] __device__ UnitPlace place_in_unit(const Operand& o, int lane) {
-  return {lane & ((1 << o.unit_shift) - 1), lane >> o.unit_shift};
+[[nodiscard]] __device__ UnitPlace place_in_unit(int unit_shift, int lane) {
+  return {lane & ((1 << unit_shift) - 1), lane >> unit_shift};
 }
 
 /// Splits a unit, whose first part of each line is first_part, and stores its blocks, 128 bytes of four lanes at a
-/// time.
-template <EcFormat kFormat, class AnyOperand>
-__device__ void store_unit(const AnyOperand& o, int first_line, int first_part, float (&x)[kUnit],
+/// time. @param unit_shift of the operand: an int, or a constant
+template <EcFormat kFormat, class AnyOperand, class Shift>
+__device__ void store_unit(const AnyOperand& o, Shift unit_shift, int first_line, int first_part, float (&x)[kUnit],
                            const Scaling& scaling, uint4 (&exchange)[kUnit * 8], Glance<kFormat>& glance) {
   constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
   constexpr int kPiece = kFormat == EcFormat::kF16 ? 8 : 4;  // elements of 16 bytes
@@ -225,7 +237,7 @@ __device__ void store_unit(const AnyOperand& o, int first_line, int first_part, 
 #pragma unroll
     for (int four = 0; four < 8; ++four) {
       const int from = four * 4 + lane / 8;
-      const UnitPlace place = place_in_unit(o, from);
+      const UnitPlace place = place_in_unit(unit_shift, from);
       const int part = first_part + place.part;
       if (place.line >= lines_left || part * kUnit + block * kBlock >= static_cast<int>(o.length)) continue;
       std::int8_t* const to = o.own_planes() + (first_line + place.line) * o.row_stride +
@@ -237,15 +249,16 @@ __device__ void store_unit(const AnyOperand& o, int first_line, int first_part, 
 
 /// The sum over the lanes of a unit that have parts of the same line.
 template <class Value, class Combine>
-[[nodiscard]] __device__ Value over_parts(const Operand& o, Value value, const Combine& combine) {
-  for (int step = 1 << o.unit_shift; step < kUnit; step *= 2) {
+[[nodiscard]] __device__ Value over_parts(int unit_shift, Value value, const Combine& combine) {
+  for (int step = 1 << unit_shift; step < kUnit; step *= 2) {
     value = combine(value, __shfl_xor_sync(kWholeWarp, value, step));
   }
   return value;
 }
 
 /// Before a CTA of a cluster is sent parts; all threads.
-__device__ void begin_to_receive(Shared& shared, unsigned ranks) {
+template <class AnyShared>
+__device__ void begin_to_receive(AnyShared& shared, unsigned ranks) {
   if (thread_index() == 0) {
     const std::uint32_t barrier = base::shared_address(&shared.has_parts);
     base::barrier_init(barrier, 1);
@@ -256,7 +269,8 @@ __device__ void begin_to_receive(Shared& shared, unsigned ranks) {
 }
 /// Of each lane's line, over the CTAs of a cluster, to which warp r of each sends its own, 16 bytes of four lanes at a
 /// time. All threads. Neither sends nor waits by cluster_sync(), whose release waits for the device's memory.
-[[nodiscard]] __device__ float largest_of_cluster(Shared& shared, unsigned ranks, unsigned rank, int warp, int lane,
+template <class AnyShared>
+[[nodiscard]] __device__ float largest_of_cluster(AnyShared& shared, unsigned ranks, unsigned rank, int warp, int lane,
                                                   float largest) {
   const std::uint32_t barrier = base::shared_address(&shared.has_parts);
   base::cluster_wait();  // all have begun, and can receive
@@ -274,6 +288,40 @@ __device__ void begin_to_receive(Shared& shared, unsigned ranks) {
   return largest;
 }
 
+[[nodiscard]] __device__ Counts sum_over_parts(int unit_shift, Counts counts) {
+  const auto add = [](std::uint32_t x, std::uint32_t y) { return x + y; };
+  return {over_parts(unit_shift, counts.dense, add), over_parts(unit_shift, counts.not_full, add)};
+}
+
+/// Ends the block of a CTA that has written what its warps have seen of line i to `shared`: by all threads, of which the first
+/// warp has a line a lane, where it has one. @param length terms that the CTA has of the line, one of num_parts parts
+template <class AnyOperand, class AnyShared>
+__device__ void judge_lines(const AnyOperand& o, AnyShared& shared, std::int64_t i, bool has_line, unsigned rank,
+                            bool is_a, const num::EcRangeLimits& limits, std::int32_t scale, float largest, int length,
+                            int num_parts, EcFormat format) {
+  const int warp = thread_index() / 32;
+  const int lane = thread_index() % 32;
+  __syncthreads();
+  if (num_parts > 1 && thread_index() == 0)
+    base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all threads have waited
+  if (warp != 0 || !has_line) return;
+  const bool is_skipped = scale == num::kSkipLine;
+  if (rank == 0) {
+    o.own_scales()[i] = scale;
+    store_stats(o, i, scale, product::ec_top_exponent(format), largest == 0);
+    if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
+  }
+  if (is_skipped) return;
+  Counts counts;
+  float smallest = kNoneSmall;
+  for (int w = 0; w < kWarps; ++w) {
+    counts.dense += shared.counts[w][lane].dense;
+    counts.not_full += shared.counts[w][lane].not_full;
+    smallest = fminf(smallest, shared.smallest[w][lane]);
+  }
+  judge(shared.report, is_a, limits, largest, smallest, counts, length, num_parts, o.length);
+}
+
 template <class T, EcFormat kFormat, int kHeldUnits, class AnyOperand>
 __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
                              Shared& shared) {
@@ -283,7 +331,7 @@ __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, con
   const int warp = thread_index() / 32;
   const int lane = thread_index() % 32;
   const int parts = kUnit >> o.unit_shift;  // of a line in a unit
-  const UnitPlace place = place_in_unit(o, lane);
+  const UnitPlace place = place_in_unit(o.unit_shift, lane);
   const int first_line = static_cast<int>(block / ranks) << o.unit_shift;
   const int i = first_line + place.line;
   const bool has_line = i < o.num_lines;
@@ -315,7 +363,7 @@ __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, con
   }
 
   // The largest of each line: over the warps, and in a cluster over its CTAs, to which warp r of each gives its own.
-  largest = over_parts(o, largest, larger);
+  largest = over_parts(o.unit_shift, largest, larger);
   shared.largest[warp][lane] = largest;
   __syncthreads();
   if (warp < static_cast<int>(ranks) || ranks == 1) {
@@ -331,7 +379,7 @@ __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, con
   float smallest = kNoneSmall;
   const auto store = [&](int unit, float(&x)[kUnit]) {
     Glance<kFormat> glance(limits);
-    store_unit<kFormat>(o, first_line, unit * parts, x, scaling, shared.exchange[warp], glance);
+    store_unit<kFormat>(o, o.unit_shift, first_line, unit * parts, x, scaling, shared.exchange[warp], glance);
     counts.dense += glance.take_dense();
     const bool has_terms = (unit * parts + place.part) * kUnit < static_cast<int>(o.length);
     if (has_terms) smallest = fminf(smallest, glance.smallest(limits));
@@ -361,28 +409,8 @@ __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, con
     }
     smallest = smallest_of(code, scaling);
   }
-  const auto add = [](std::uint32_t x, std::uint32_t y) { return x + y; };
-  counts.dense = over_parts(o, counts.dense, add);
-  counts.not_full = over_parts(o, counts.not_full, add);
-  shared.counts[warp][lane] = counts;
-  shared.smallest[warp][lane] = over_parts(o, smallest, fminf);
-  __syncthreads();
-  if (ranks > 1 && thread_index() == 0)
-    base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all threads have waited
-  if (warp != 0 || lane >= 1 << o.unit_shift || !has_line) return;
-  if (rank == 0) {
-    o.own_scales()[i] = scale;
-    store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
-    if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
-  }
-  if (is_skipped) return;
-  counts = {};
-  smallest = kNoneSmall;
-  for (int w = 0; w < kWarps; ++w) {
-    counts.dense += shared.counts[w][lane].dense;
-    counts.not_full += shared.counts[w][lane].not_full;
-    smallest = fminf(smallest, shared.smallest[w][lane]);
-  }
+  shared.counts[warp][lane] = sum_over_parts(o.unit_shift, counts);
+  shared.smallest[warp][lane] = over_parts(o.unit_shift, smallest, fminf);
   // Rounds of kWarps units that fall to this CTA, the last of which may be cut.
   const int round = kWarps * parts * kUnit;
   const int before = static_cast<int>(rank) * round;
@@ -390,8 +418,8 @@ __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, con
   const int length = static_cast<int>(o.length);
   const int rounds = length > before ? (length - before - 1) / stride + 1 : 0;
   const int end_of_last = before + (rounds - 1) * stride + round;
-  judge(shared.report, is_a, limits, largest, smallest, counts, rounds * round - max(end_of_last - length, 0),
-        static_cast<int>(ranks), o.length);
+  judge_lines(o, shared, i, has_line && lane < 1 << o.unit_shift, rank, is_a, limits, scale, largest,
+              rounds * round - max(end_of_last - length, 0), static_cast<int>(ranks), kFormat);
 }
 
 }  // namespace

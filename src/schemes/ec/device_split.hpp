@@ -50,7 +50,8 @@ struct DeviceEcSplits : DeviceEcSplit<T> {
 /// Products whose phases are one launch each.
 struct EcTogether {
   std::int32_t num_products = 1;  ///< at most product::kMostEcProducts
-  std::int64_t reports_step = 0;  ///< from the reports of a product to the next one's
+  /// from the reports of a product to the next one's: a multiple of product::kEcReportsInQuad
+  std::int64_t reports_step = 0;
 };
 
 /// What the first split of a call reports, and to whom. Its flags are those of num::ec_line_flags(), but that a line
@@ -63,14 +64,14 @@ struct EcObservation {
 };
 
 /// Splits the lines of both operands, to the bit as ec_split_line().
-/// Elements are read from memory once where they fit on chip: 8192 terms of lines that are contiguous, 4096 of lines
-/// that are not. What is beyond is read twice, mostly from L2.
+/// Elements are read from memory once where they fit on chip: 8192 terms of lines that are contiguous, and of real lines that
+/// are neighbours; else 4096. What is beyond is read twice, mostly from L2.
 /// An operand without lines is left out: it is kept.
 /// @param  num_reports how many of observation.reports will be written
 /// @range  one of the strides of each operand's lines should be 1, for speed
 /// @status kInternal with CUDA's words
-/// @queue  asynchronous, one or two kernels whose starts overlap the end of the one before, capturable; they end at
-///         once, and report nothing, if alpha is zero
+/// @queue  asynchronous, one kernel whose start overlaps the end of the one before, capturable; it ends at once, and reports
+///         nothing, if alpha is zero
 template <class T>
 Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, product::EcFormat format,
                        const EcObservation& observation, Factor<T> alpha, int num_sms, int& num_reports,
@@ -78,6 +79,7 @@ Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, pro
 
 /// How a call goes on. Stages are formats in the order in which they are tried.
 struct EcDecision {
+  /// of each product; on 16 bytes, and product::kEcReportsInQuad at a time may be read
   const product::EcReport* reports = nullptr;
   int num_reports = 0;
   const num::EcProfiles* profiles = nullptr;  ///< of device_ec_profile(); null: none

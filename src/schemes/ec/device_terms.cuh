@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/cluster_sm90.cuh"
 #include "base/int_math.hpp"
 #include "num/ec_range.hpp"
 #include "num/line_stats.hpp"
@@ -21,10 +22,10 @@ using product::EcFormat;
 
 constexpr int kWarps = 8;
 constexpr int kThreads = 32 * kWarps;
-constexpr int kHeldQuads = 8;  ///< of four elements, a lane holds along the lines
-constexpr int kUnit = 32;      ///< most lines of a unit, and terms that a lane has of one
+constexpr int kQuadsOfUnit = 8;  ///< of four elements: as many as a lane holds along the lines for a unit across them
+constexpr int kUnit = 32;        ///< most lines of a unit, and terms that a lane has of one
 constexpr int kMostCluster = 8;
-constexpr int kReportsAtOnce = 4;  ///< that a thread of a decision asks for before it waits for the first
+constexpr int kQuadsAtOnce = 4;  ///< of reports that a thread of a decision asks for before it waits for the first
 constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 constexpr std::uint32_t kSignBit = 0x80000000U;
 
@@ -81,12 +82,31 @@ struct Job {
   static constexpr bool kIsBatch = AnyOperand::kIsBatch;
   AnyOperand a;
   AnyOperand b;
-  unsigned blocks_of_a;
+  unsigned blocks_of_first;  ///< of a, or of b where it begins
   unsigned num_blocks;
+  bool begins_with_b;
+  bool takes_turns;  ///< clusters of both operands, as long as there are both; else the first operand is first
   Factor<T> alpha;
   EcObservation observation;  ///< its reports are those of this launch
   EcDecision decision;        ///< state null: of a first split
   EcTogether together;        ///< of a batch
+
+  struct Place {
+    bool is_a;
+    unsigned block;  ///< of its operand
+  };
+  [[nodiscard]] __device__ Place place_of(unsigned at) const {
+    const unsigned of_second = num_blocks - blocks_of_first;
+    const unsigned of_either = min(blocks_of_first, of_second);
+    if (takes_turns && at < 2 * of_either) {
+      const unsigned cluster = base::cluster_size();
+      const unsigned turn = at / cluster;
+      return {(turn % 2 == 0) != begins_with_b, turn / 2 * cluster + at % cluster};
+    }
+    if (takes_turns) return {(blocks_of_first > of_second) != begins_with_b, at - of_either};
+    const bool is_first = at < blocks_of_first;
+    return {is_first != begins_with_b, is_first ? at : at - blocks_of_first};
+  }
 };
 
 /// What a lane has seen of its part of a line.
@@ -316,6 +336,13 @@ __device__ void store_stats(const AnyOperand& o, std::int64_t i, std::int32_t sc
   std::int64_t at = i / o.forms;
   if constexpr (AnyOperand::kIsBatch) at += blockIdx.y * o.stats_step;
   o.stats[at] = stats;  // an element of an array, for its alignment
+}
+
+/// By the threads of a block.
+__device__ void clear_profiles(num::EcProfiles& profiles) {
+  constexpr unsigned kWords = sizeof(num::EcProfiles) / sizeof(std::uint32_t);
+  static_assert(kWords <= kThreads);
+  if (threadIdx.x < kWords) reinterpret_cast<std::uint32_t*>(&profiles)[threadIdx.x] = 0;
 }
 
 // ---- terms in memory ----
