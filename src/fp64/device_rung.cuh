@@ -44,23 +44,19 @@ template <class T, Fp64Summation kSummation, class Shape>
 __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
     answer_exceptions_sm90(const __grid_constant__ DeviceCall<T> call, int num_levels) {
   extern __shared__ double2 shared_memory[];
-  const bool tells =
-      blockIdx.x == 0 && threadIdx.x < kWarpSize && (call.effort.note.word != nullptr || call.look.word != nullptr);
   base::follow_previous_kernel();
-  // Nearly every call has nothing to do here and waits for this: all is loaded at once, and what ends it comes first.
+  // Nearly every call has nothing to do here and waits for this: all is loaded at once, and one branch ends it.
   const device::DeviceState& state = *call.state;
   const bool is_scaling_only = state.is_scaling_only != 0;
   const bool takes_signs = state.takes_signs != 0;
   const bool wants_all = state.selection.rung < 0;
   const bool has_repairs = state.num_repairs != 0 && !call.has_answered_repairs;
   const bool has_nonfinite = (state.nonfinite_rows | state.nonfinite_cols) != 0;
-  const bool is_done = is_scaling_only | takes_signs | !(wants_all | has_repairs | has_nonfinite);
-  if (is_done & (!tells | is_scaling_only)) return;
-  if (tells && !is_scaling_only) {
+  if (blockIdx.x == 0 && threadIdx.x < kWarpSize && !is_scaling_only) {
     device::tell_effort(call.effort, call.c.rows, call.c.cols);
     if (threadIdx.x == 0) device::tell_look(call.look, state);
   }
-  if (is_done) return;
+  if (is_scaling_only | takes_signs | !(wants_all | has_repairs | has_nonfinite)) return;
   if (wants_all) {
     answer_all_pairs<T, kSummation, Shape>(call,
                                            TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/int_math.hpp"
 #include "device/state.hpp"
 #include "gpu/device_case.hpp"
 #include "gpu/device_memory.hpp"
@@ -238,26 +239,29 @@ TEST_F(DeviceEcSplitTest, HasTheBitsOfTheHost) {
   }
 }
 
-// Lines across memory of 1025 to 8192 real numbers are held by clusters that have 16 of them, and 1024 terms a CTA.
+// Lines across memory of 1025 to 8192 real numbers are held by clusters that have 16 of them, and 1024 terms a CTA; others are
+// not. What a split is told by is how many reports it makes.
 TEST_F(DeviceEcSplitTest, HoldsLinesAcrossMemoryAsAWhole) {
-  const auto num_reports = [](std::int64_t num_lines, std::int64_t k, EcFormat format) {
-    const EcLines lines(num_lines, k, true);
+  constexpr std::int64_t kLines = 33;
+  const auto num_reports = [](std::int64_t k, EcFormat format) {
+    const EcLines lines(kLines, k, true);
     const DeviceEcOperand operand(lines, format);
-    const DeviceArray<EcReport> reports(static_cast<std::size_t>(product::ec_most_reports(num_lines, 0)));
+    const DeviceArray<EcReport> reports(static_cast<std::size_t>(product::ec_most_reports(kLines, 0)));
     int count = 0;
     const std::size_t kernels = gpu_test::captured_kernels([&](product::Queue stream) {
       return device_ec_split<float>(operand.task(), {}, format, {limits_of(format), reports.data(), nullptr}, 1.0F,
                                     gpu_test::num_multiprocessors(), count, stream);
     });
-    EXPECT_EQ(kernels, 1U) << num_lines << " x " << k;
+    EXPECT_EQ(kernels, 1U) << k;
     return count;
   };
   for (const std::int64_t k : {1025, 2048, 3000, 4096, 8192}) {
-    EXPECT_EQ(num_reports(33, k, EcFormat::kF16), 3 * (k + 1023) / 1024) << k;
-    EXPECT_NE(num_reports(33, k, EcFormat::kTf32), 3 * (k + 1023) / 1024) << k;
+    const std::int64_t of_clusters = base::ceil_div(kLines, std::int64_t{16}) * base::ceil_div(k, std::int64_t{1024});
+    EXPECT_EQ(num_reports(k, EcFormat::kF16), of_clusters) << k;
+    EXPECT_NE(num_reports(k, EcFormat::kTf32), of_clusters) << k;
   }
-  EXPECT_EQ(num_reports(33, 1024, EcFormat::kF16), 3 * 2);  // a unit a warp
-  EXPECT_EQ(num_reports(33, 8193, EcFormat::kF16), 2 * 8);  // more than a cluster holds
+  EXPECT_EQ(num_reports(1024, EcFormat::kF16), 3 * 2);  // a unit a warp
+  EXPECT_EQ(num_reports(8193, EcFormat::kF16), 2 * 8);  // more than a cluster holds
 }
 
 // Each flag by itself, of one line among many that have none.

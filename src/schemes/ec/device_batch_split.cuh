@@ -8,9 +8,9 @@ namespace kizami::ec {
 namespace {
 
 template <class T>
-OperandOfBatch operand_of_batch(const DeviceEcSplits<T>& task, bool is_a, int held_units, const EcTogether& together) {
+OperandOfBatch operand_of_batch(const DeviceEcSplits<T>& task, bool is_a, const EcTogether& together) {
   OperandOfBatch o{};
-  static_cast<Operand&>(o) = operand_of<T>(task, is_a, held_units, task.is_shared() ? 1 : together.num_products);
+  static_cast<Operand&>(o) = operand_of<T>(task, is_a, task.is_shared() ? 1 : together.num_products);
   o.array = reinterpret_cast<const float* const*>(task.array);
   o.data_step = task.data_step * problem::kTerms<T>;
   o.planes_step = task.planes_step;
@@ -35,22 +35,19 @@ template <class T>
 Status device_ec_split_batch(const EcTogether& together, const DeviceEcSplits<T>& a, const DeviceEcSplits<T>& b,
                              EcFormat format, const EcObservation& observation, Factor<T> alpha, int num_sms,
                              int& num_reports, product::Queue queue) {
-  const int held_units = held_units_of<T>(a, b);
   Job<T, OperandOfBatch> job = job_of(together, alpha);
-  job.a = operand_of_batch(a, true, held_units, together);
-  job.b = operand_of_batch(b, false, held_units, together);
-  job.observation = observation;
-  return launch_split(held_units, job, format, num_sms, num_reports, queue);
+  job.a = operand_of_batch(a, true, together);
+  job.b = operand_of_batch(b, false, together);
+  return launch_split(job, format, observation, num_sms, num_reports, queue);
 }
 
 template <class T>
 Status device_ec_decide_batch(const EcTogether& together, const EcDecision& decision, const DeviceEcSplits<T>& a,
                               const DeviceEcSplits<T>& b, Factor<T> alpha, int num_sms, product::Queue queue) {
-  const int held_units = held_units_of<T>(a, b);
   Job<T, OperandOfBatch> job = job_of(together, alpha);
-  return launch_decision(held_units, job, decision, num_sms, queue, [&] {
-    job.a = operand_of_batch(a, true, held_units, together);
-    job.b = operand_of_batch(b, false, held_units, together);
+  return launch_decision(job, decision, num_sms, queue, [&] {
+    job.a = operand_of_batch(a, true, together);
+    job.b = operand_of_batch(b, false, together);
   });
 }
 

@@ -14,11 +14,12 @@
 namespace kizami::ec {
 namespace {
 
-constexpr int kHeldCtas = 2;   ///< on a multiprocessor
+constexpr int kHeldCtas = 2;  ///< on a multiprocessor
 constexpr int kUnitsOfWarp = 2;
+constexpr int kQuadsOfLane = kUnitsOfWarp * kQuadsOfUnit;  ///< of lines along memory, in the same launch
 constexpr int kHeldElements = kWarps * kUnitsOfWarp * kUnit * kUnit;
-constexpr int kHeldLines = 16;                             ///< of a cluster
-constexpr int kHeldTerms = kHeldElements / kHeldLines;     ///< of each of them, that a CTA has
+constexpr int kHeldLines = 16;                          ///< of a cluster
+constexpr int kHeldTerms = kHeldElements / kHeldLines;  ///< of each of them, that a CTA has
 
 struct HeldShared {
   union {
@@ -126,8 +127,7 @@ __device__ void split_held_across(const Operand& o, unsigned block, bool is_a, c
       const int part = first_term / kUnit + part_of(u) + place.part;
       load_part<float>(o, reader, has_line, part, x[0]);
 #pragma unroll
-      for (int e = 0; e < kUnit; ++e)
-        look_again(x[0][e], part * kUnit + e < length, scaling, limits, code, counts);
+      for (int e = 0; e < kUnit; ++e) look_again(x[0][e], part * kUnit + e < length, scaling, limits, code, counts);
     }
     smallest = smallest_of(code, scaling);
   }

@@ -67,10 +67,9 @@ __device__ void store_four(std::int8_t* row, int k, const float4& x, const Scali
   *reinterpret_cast<Bytes*>(to + kBlockBytes / 2) = quad.lo;
 }
 
-template <class T, EcFormat kFormat, int kHeldUnits, bool kIsAligned, class AnyOperand, class AnyShared>
+template <class T, EcFormat kFormat, int kHeldQuads, bool kIsAligned, class AnyOperand, class AnyShared>
 __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
                             AnyShared& shared) {
-  constexpr int kHeldQuads = kQuadsOfUnit * kHeldUnits;
   const int warp = thread_index() / 32;
   const int lane = thread_index() % 32;
   const int width = o.warps_per_line;

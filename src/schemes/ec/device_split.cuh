@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The split of FP32 operands on the device: its launch, and the decision of a call. Both operands are one launch, which begins
-// with blocks of one whose lines are across memory, for these take longer. Real ones of more than 1024 terms a cluster holds as a whole
-// (device_held_lines.cuh). Of complex ones, or in TF32, a lane holds twice as much where they are long, and fewer CTAs share
-// a multiprocessor.
+// The split of FP32 operands on the device: its launches, and the decision of a call. Where lines are short both
+// operands are one launch: the first blocks are of A, the others of B. Long lines across memory have a launch of their
+// own, in which a lane holds twice as much and half as many CTAs share a multiprocessor; but where a cluster holds them as
+// a whole (device_held_lines.cuh), again both operands are one, which begins with lines across memory.
 //
 // The second split of a call is the same kernel in fewer CTAs, each of which takes blocks until none is left: it reads
 // the reports of the first split, and ends if its planes will do.
@@ -159,9 +159,9 @@ __device__ void split_block(const AnyJob& job, unsigned at, Shared& shared) {
   if (o.is_across != 0) {
     split_across<T, kFormat, kHeldUnits>(o, block, is_a, limits, shared);
   } else if (o.reads_quads()) {
-    split_along<T, kFormat, kHeldUnits, true>(o, block, is_a, limits, shared);
+    split_along<T, kFormat, kQuadsOfUnit, true>(o, block, is_a, limits, shared);
   } else {
-    split_along<T, kFormat, kHeldUnits, false>(o, block, is_a, limits, shared);
+    split_along<T, kFormat, kQuadsOfUnit, false>(o, block, is_a, limits, shared);
   }
 }
 
@@ -219,9 +219,9 @@ __global__ void __launch_bounds__(kThreads, kHeldCtas)
   const num::EcRangeLimits& limits = job.observation.limits;
   if (o.is_across == 0) {
     if (o.reads_quads()) {
-      split_along<float, kFormat, kUnitsOfWarp, true>(o, block, is_a, limits, shared);
+      split_along<float, kFormat, kQuadsOfLane, true>(o, block, is_a, limits, shared);
     } else {
-      split_along<float, kFormat, kUnitsOfWarp, false>(o, block, is_a, limits, shared);
+      split_along<float, kFormat, kQuadsOfLane, false>(o, block, is_a, limits, shared);
     }
   } else {
     split_held_across<kFormat>(o, block, is_a, limits, shared);
@@ -253,22 +253,6 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const
 
 // ---- the host's part ----
 
-/// Lines across memory up to here are held by a cluster, a unit a warp.
-constexpr std::int64_t kLongAcross = std::int64_t{kMostCluster} * kWarps * kUnit;
-
-template <class T>
-[[nodiscard]] bool is_across(const DeviceEcSplit<T>& task) {
-  return task.lines.inner_stride > task.lines.line_stride && task.lines.num_lines > 1;
-}
-/// Units, and quads of four times as many, that a lane holds of a line in the launch of two operands.
-template <class T>
-[[nodiscard]] int held_units_of(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b) {
-  const auto is_long = [](const DeviceEcSplit<T>& task) {
-    return is_across(task) && task.lines.num_terms() > kLongAcross;
-  };
-  return is_long(a) || is_long(b) ? 2 : 1;
-}
-
 /// Lines of a unit across memory: 16 where at most two CTAs then hold a line, for a larger cluster waits longer for the
 /// last of its CTAs (docs/perf/h200_ec.md).
 inline int unit_shift_of(const Operand& o) {
@@ -277,8 +261,10 @@ inline int unit_shift_of(const Operand& o) {
 }
 
 /// @param num_products that have such an operand each, in one launch
+/// @param held_quads that a lane holds along the lines
 template <class T>
-Operand operand_of(const DeviceEcSplit<T>& task, bool is_a, int held_units, std::int64_t num_products = 1) {
+Operand operand_of(const DeviceEcSplit<T>& task, bool is_a, std::int64_t num_products = 1,
+                   int held_quads = kQuadsOfUnit) {
   constexpr int kTerms = static_cast<int>(problem::kTerms<T>);
   const problem::Lines<T>& lines = task.lines;
   Operand o{};
@@ -293,14 +279,14 @@ Operand operand_of(const DeviceEcSplit<T>& task, bool is_a, int held_units, std:
   o.scales = task.scales;
   o.stats = task.stats;
   o.is_conjugated = lines.is_conjugated;
-  o.is_across = is_across(task);
+  o.is_across = lines.inner_stride > lines.line_stride && lines.num_lines > 1;
   o.is_aligned = lines.inner_stride == 1 && o.line_stride % 4 == 0 && o.length % 4 == 0 &&
                  reinterpret_cast<std::uintptr_t>(lines.data) % 16 == 0;
   o.unit_shift = unit_shift_of(o);
   // Enough warps to hold a line; more where lines are few and would leave multiprocessors idle.
   constexpr std::int64_t kManyBlocks = 256;
   const auto is_too_few = [&](std::int64_t warps) {
-    return o.length > warps * 128 * kQuadsOfUnit * held_units ||
+    return o.length > warps * 128 * held_quads ||
            (o.length > warps * 128 * 2 && num_products * o.num_lines * warps < kManyBlocks * kWarps);
   };
   o.warps_per_line = 1;
@@ -308,13 +294,19 @@ Operand operand_of(const DeviceEcSplit<T>& task, bool is_a, int held_units, std:
   return o;
 }
 
-/// CTAs that share the lines of a unit, so that a warp has one unit. Of long lines it has four, of which it holds two and
-/// reads two again: clusters that hold all wait longer for the last of their CTAs than that takes.
+/// CTAs that share the lines of a unit, so that a warp has one unit.
 inline int cluster_of(const Operand& o) {
-  const std::int64_t of_cta = std::int64_t{kWarps} * kUnit * (o.length > kLongAcross ? 4 : kUnit >> o.unit_shift);
+  const std::int64_t of_cta = std::int64_t{kWarps} * kUnit * (kUnit >> o.unit_shift);
   int cluster = 1;
-  while (o.is_across != 0 && cluster < kMostCluster && o.length > cluster * of_cta) cluster *= 2;
+  while (o.is_across != 0 && cluster < kMostCluster && o.length > cluster * of_cta) {
+    cluster *= 2;
+  }
   return cluster;
+}
+
+/// Whether more terms of a line are across memory than a cluster holds at a unit a warp.
+inline bool is_long_across(const Operand& o) {
+  return o.is_across != 0 && o.length > std::int64_t{kMostCluster} * kWarps * kUnit;
 }
 
 inline std::int64_t blocks_of(const Operand& o, int cluster) {
@@ -333,34 +325,39 @@ template <class AnyJob>
   return std::max<std::int64_t>(at_once / cluster, 1) * cluster;
 }
 
-/// Deals the blocks of a job to clusters, those of an operand across memory first, which take longer. @param blocks their number
+/// Deals the blocks of a job to clusters. @param blocks their number, which reports are as many as
 template <class AnyJob>
-Status deal_blocks(AnyJob& job, int cluster, std::int64_t& blocks) {
+Status deal_blocks(AnyJob& job, int cluster, int num_reports, std::int64_t& blocks) {
   const std::int64_t blocks_of_a = blocks_of(job.a, cluster);
   const std::int64_t blocks_of_b = blocks_of(job.b, cluster);
   blocks = blocks_of_a + blocks_of_b;
-  if (blocks > INT32_MAX) {
+  if (blocks > INT32_MAX - num_reports) {
     return {StatusCode::kInvalidArgument, "the split of " + std::to_string(job.a.num_lines) + " and " +
                                               std::to_string(job.b.num_lines) + " lines needs " +
                                               std::to_string(blocks) + " blocks, must be below 2^31"};
   }
-  job.begins_with_b = job.b.is_across != 0 && job.a.is_across == 0;
   job.blocks_of_first = static_cast<unsigned>(job.begins_with_b ? blocks_of_b : blocks_of_a);
   job.num_blocks = static_cast<unsigned>(blocks);
   return {};
 }
 
-/// Launches a job: of a first split, of which each block reports, or of a decision.
+/// Launches a job: of a first split, whose reports follow those before it, or of a decision.
 template <EcFormat kFormat, int kHeldUnits, class AnyJob>
 Status launch(AnyJob job, int num_sms, int& num_reports, product::Queue queue) {
   const int cluster = std::max(cluster_of(job.a), cluster_of(job.b));
-  std::int64_t ctas = 0;
-  KIZAMI_RETURN_IF_ERROR(deal_blocks(job, cluster, ctas));
+  std::int64_t blocks = 0;
+  KIZAMI_RETURN_IF_ERROR(deal_blocks(job, cluster, num_reports, blocks));
+  const bool is_decision = job.decision.state != nullptr;
+  std::int64_t ctas = blocks;
+  if (is_decision) {
+    ctas = std::max<std::int64_t>(std::min(blocks, most_deciding(job, num_sms, cluster)), cluster);
+  } else {
+    if (job.observation.reports != nullptr) job.observation.reports += num_reports;
+    num_reports += static_cast<int>(blocks);
+  }
   auto* kernel = &split_ec_smxx<kFormat, kHeldUnits, AnyJob>;
-  num_reports = static_cast<int>(ctas);
-  if (job.decision.state != nullptr) {
-    if constexpr (kFormat == EcFormat::kTf32) kernel = &decide_ec_smxx<kFormat, kHeldUnits, AnyJob>;
-    ctas = std::max<std::int64_t>(std::min(ctas, most_deciding(job, num_sms, cluster)), cluster);
+  if constexpr (kFormat == EcFormat::kTf32) {  // what decisions make again
+    if (is_decision) kernel = &decide_ec_smxx<kFormat, kHeldUnits, AnyJob>;
   }
   const dim3 grid(static_cast<unsigned>(ctas),
                   AnyJob::kIsBatch ? static_cast<unsigned>(job.together.num_products) : 1U);
@@ -383,8 +380,9 @@ template <EcFormat kFormat>
 Status launch_held_lines(Job<float, Operand> job, int num_sms, int& num_reports, product::Queue queue) {
   const Operand& across = job.a.is_across != 0 ? job.a : job.b;
   const int cluster = static_cast<int>(ceil_div(across.length, std::int64_t{kHeldTerms}));
+  job.begins_with_b = job.a.is_across == 0;
   std::int64_t ctas = 0;
-  KIZAMI_RETURN_IF_ERROR(deal_blocks(job, cluster, ctas));
+  KIZAMI_RETURN_IF_ERROR(deal_blocks(job, cluster, 0, ctas));
   num_reports = static_cast<int>(ctas);
   // Blocks that are all there at once, and take longer, begin at once; others mix with those that take less.
   job.takes_turns = job.blocks_of_first > static_cast<unsigned>(kHeldCtas * num_sms);
@@ -398,24 +396,37 @@ Status launch_held_lines(Job<float, Operand> job, int num_sms, int& num_reports,
                                   &argument);
 }
 
-/// launch() of a kernel that holds so many units.
+/// Long lines across memory alone, the rest together.
 template <EcFormat kFormat, class AnyJob>
-Status launch_units(int held_units, const AnyJob& job, int num_sms, int& num_reports, product::Queue queue) {
-  return held_units == 1 ? launch<kFormat, 1>(job, num_sms, num_reports, queue)
-                         : launch<kFormat, 2>(job, num_sms, num_reports, queue);
+Status split_both(const AnyJob& both, int num_sms, int& num_reports, product::Queue queue) {
+  AnyJob rest = both;
+  for (const bool is_a : {true, false}) {
+    auto& o = is_a ? rest.a : rest.b;
+    if (!is_long_across(o)) continue;
+    AnyJob alone = rest;
+    (is_a ? alone.b : alone.a).num_lines = 0;
+    (is_a ? alone.b : alone.a).is_across = 0;
+    KIZAMI_RETURN_IF_ERROR((launch<kFormat, 2>(alone, num_sms, num_reports, queue)));
+    o.num_lines = 0;
+    o.is_across = 0;
+  }
+  if (rest.a.num_lines + rest.b.num_lines == 0) return {};
+  return launch<kFormat, 1>(rest, num_sms, num_reports, queue);
 }
 
 /// Launches the split of a job that has its operands.
 template <class AnyJob>
-Status launch_split(int held_units, const AnyJob& job, EcFormat format, int num_sms, int& num_reports,
+Status launch_split(AnyJob& job, EcFormat format, const EcObservation& observation, int num_sms, int& num_reports,
                     product::Queue queue) {
-  return format == EcFormat::kF16 ? launch_units<EcFormat::kF16>(held_units, job, num_sms, num_reports, queue)
-                                  : launch_units<EcFormat::kTf32>(held_units, job, num_sms, num_reports, queue);
+  num_reports = 0;
+  job.observation = observation;
+  return format == EcFormat::kF16 ? split_both<EcFormat::kF16>(job, num_sms, num_reports, queue)
+                                  : split_both<EcFormat::kTf32>(job, num_sms, num_reports, queue);
 }
 
 /// Launches a decision. @param place_operands gives the job its operands, where there is something to split
 template <class AnyJob, class PlaceOperands>
-Status launch_decision(int held_units, AnyJob& job, const EcDecision& decision, int num_sms, product::Queue queue,
+Status launch_decision(AnyJob& job, const EcDecision& decision, int num_sms, product::Queue queue,
                        const PlaceOperands& place_operands) {
   job.decision = decision;
   int num_reports = 0;
@@ -424,7 +435,9 @@ Status launch_decision(int held_units, AnyJob& job, const EcDecision& decision, 
     return launch<EcFormat::kTf32, 1>(job, 1, num_reports, queue);
   }
   place_operands();
-  return launch_units<EcFormat::kTf32>(held_units, job, num_sms, num_reports, queue);
+  if (is_long_across(job.a) || is_long_across(job.b))
+    return launch<EcFormat::kTf32, 2>(job, num_sms, num_reports, queue);
+  return launch<EcFormat::kTf32, 1>(job, num_sms, num_reports, queue);
 }
 
 }  // namespace
@@ -435,31 +448,28 @@ Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, EcF
                        product::Queue queue) {
   Job<T, Operand> job{};
   job.alpha = alpha;
-  job.observation = observation;
-  const auto place_operands = [&](int held_units) {
-    job.a = operand_of(a, true, held_units);
-    job.b = operand_of(b, false, held_units);
-  };
   if constexpr (std::is_same_v<T, float>) {
-    place_operands(kUnitsOfWarp);
+    job.a = operand_of(a, true, 1, kQuadsOfLane);
+    job.b = operand_of(b, false, 1, kQuadsOfLane);
     const bool is_any_across = job.a.is_across != 0 || job.b.is_across != 0;
-    if (format == EcFormat::kF16 && is_any_across && place_held(job.a) && place_held(job.b))
+    if (format == EcFormat::kF16 && is_any_across && place_held(job.a) && place_held(job.b)) {
+      job.observation = observation;
       return launch_held_lines<EcFormat::kF16>(job, num_sms, num_reports, queue);
+    }
   }
-  const int held_units = held_units_of(a, b);
-  place_operands(held_units);
-  return launch_split(held_units, job, format, num_sms, num_reports, queue);
+  job.a = operand_of(a, true);
+  job.b = operand_of(b, false);
+  return launch_split(job, format, observation, num_sms, num_reports, queue);
 }
 
 template <class T>
 Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,
                         Factor<T> alpha, int num_sms, product::Queue queue) {
-  const int held_units = held_units_of(a, b);
   Job<T, Operand> job{};
   job.alpha = alpha;
-  return launch_decision(held_units, job, decision, num_sms, queue, [&] {
-    job.a = operand_of(a, true, held_units);
-    job.b = operand_of(b, false, held_units);
+  return launch_decision(job, decision, num_sms, queue, [&] {
+    job.a = operand_of(a, true);
+    job.b = operand_of(b, false);
   });
 }
 
