@@ -463,6 +463,8 @@ class SecondLookTest : public gpu_test::DeviceTest {
   Met met;
 };
 
-[[nodiscard]] inline problem::Shape shape_of(std::int64_t m, std::int64_t n, std::int64_t k) { return {Scalar::kF64, m, n, k}; }
+[[nodiscard]] inline problem::Shape shape_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {Scalar::kF64, m, n, k};
+}
 
 }  // namespace kizami::certify::look_case

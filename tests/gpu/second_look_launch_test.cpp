@@ -178,6 +178,5 @@ TEST_F(SecondLookTest, DISABLED_Time) {
   time_look<double>(8192, 1.0, "f64", Way::kOfDevice);
 }
 
-
 }  // namespace
 }  // namespace kizami::certify::look_case
