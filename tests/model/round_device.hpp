@@ -37,7 +37,9 @@ namespace kizami::model {
   set(Fact::kInt32PerSmCycle, 10);
   return device;
 }
-inline void set_sheet(Device& device, Fact fact, double value) { device.sheet[static_cast<std::size_t>(fact)]->value = value; }
+inline void set_sheet(Device& device, Fact fact, double value) {
+  device.sheet[static_cast<std::size_t>(fact)]->value = value;
+}
 
 [[nodiscard]] inline Rates round_rates() { return rates_of(round_device(), Basis::kSheet, 0.5, 2e-6); }
 
