@@ -17,8 +17,12 @@ namespace kizami::plan {
 
 inline constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-[[nodiscard]] inline problem::Shape shape(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k) { return {scalar, m, n, k}; }
-[[nodiscard]] inline problem::Shape square(std::int64_t n, Scalar scalar = Scalar::kF64) { return shape(scalar, n, n, n); }
+[[nodiscard]] inline problem::Shape shape(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {scalar, m, n, k};
+}
+[[nodiscard]] inline problem::Shape square(std::int64_t n, Scalar scalar = Scalar::kF64) {
+  return shape(scalar, n, n, n);
+}
 
 inline void expect_refused(const Result<Plan>& result, StatusCode code, const std::vector<std::string>& parts) {
   ASSERT_FALSE(result.ok());
