@@ -28,6 +28,7 @@
 #include "schemes/ec/device_planes_oracle.hpp"
 #include "schemes/ec/device_profile.hpp"
 #include "schemes/ec/device_split.hpp"
+#include "schemes/ec/judged_parts.hpp"
 
 namespace kizami::ec {
 namespace {
@@ -256,12 +257,63 @@ TEST_F(DeviceEcSplitTest, HoldsLinesAcrossMemoryAsAWhole) {
     return count;
   };
   for (const std::int64_t k : {1025, 2048, 3000, 4096, 8192}) {
-    const std::int64_t of_clusters = base::ceil_div(kLines, std::int64_t{16}) * base::ceil_div(k, std::int64_t{1024});
+    const std::int64_t of_clusters = base::ceil_div(kLines, std::int64_t{16}) * HeldTerms::ranks_of(k);
     EXPECT_EQ(num_reports(k, EcFormat::kF16), of_clusters) << k;
     EXPECT_NE(num_reports(k, EcFormat::kTf32), of_clusters) << k;
   }
   EXPECT_EQ(num_reports(1024, EcFormat::kF16), 3 * 2);  // a unit a warp
   EXPECT_EQ(num_reports(8193, EcFormat::kF16), 2 * 8);  // more than a cluster holds
+}
+
+// Density is judged by parts of a line, of which some may have more tiny elements than their share. Which parts these are does not hang on
+// whether both operands are split together, one is kept, or they are those of a batch: formats, and so bits, hang on it.
+TEST_F(DeviceEcSplitTest, FlagsAreThoseOfTheLinesWhoeverSplitsThem) {
+  std::mt19937_64 rng(6);
+  const int num_sms = gpu_test::num_multiprocessors();
+  int num_dense = 0;
+  int num_rounds = 0;
+  for (const std::int64_t k : {1100, 2048, 2100, 4096, 5000, 8192}) {
+    for (const bool is_a_across : {true, false}) {
+      for (int round = 0; round < 12; ++round) {
+        EcLines a(40, k, is_a_across);
+        EcLines b(50, k, !is_a_across);
+        for (EcLines* lines : {&a, &b}) {
+          lines->fill(rng, 1);
+          const auto line = static_cast<std::int64_t>(rng() % 40);
+          for (int run = 0; run < 3; ++run) {
+            const auto begin = static_cast<std::int64_t>(rng() % static_cast<unsigned>(k));
+            const std::int64_t end =
+                std::min(k, begin + static_cast<std::int64_t>(rng() % static_cast<unsigned>(k / 12)));
+            for (std::int64_t h = begin; h < end; ++h) (*lines)(line, h) = 0x1p-40F;
+          }
+        }
+        const DeviceEcOperand device_a(a, EcFormat::kF16);
+        const DeviceEcOperand device_b(b, EcFormat::kF16);
+        const DeviceArray<EcReport> reports(static_cast<std::size_t>(product::ec_most_reports(40, 50)));
+        const EcObservation observation{limits_of(EcFormat::kF16), reports.data(), nullptr};
+        int count = 0;
+        const auto flags_of = [&](const DeviceEcSplit<float>& of_a, const DeviceEcSplit<float>& of_b) {
+          const Status status =
+              device_ec_split<float>(of_a, of_b, EcFormat::kF16, observation, 1.0F, num_sms, count, nullptr);
+          EXPECT_TRUE(status.ok()) << status.reason();
+          return sum_of(reports, count).flags;
+        };
+        const std::uint32_t both = flags_of(device_a.task(), device_b.task());
+        const std::uint32_t apart = flags_of(device_a.task(), {}) | flags_of({}, device_b.task());
+        const Status status =
+            device_ec_split_batch<float>({1, product::ec_most_reports(40, 50)}, {device_a.task()}, {device_b.task()},
+                                         EcFormat::kF16, observation, 1.0F, num_sms, count, nullptr);
+        ASSERT_TRUE(status.ok()) << status.reason();
+        const std::string what =
+            std::to_string(k) + (is_a_across ? " a across, " : " b across, ") + std::to_string(round);
+        EXPECT_EQ(both, apart) << what;
+        EXPECT_EQ(both, sum_of(reports, count).flags) << what << ", a batch";
+        num_dense += (both & (num::kEcNotDense | num::kEcNotDense << 4)) == 0 ? 1 : 0;
+        ++num_rounds;
+      }
+    }
+  }
+  EXPECT_TRUE(num_dense > 0 && num_dense < num_rounds) << num_dense << ": it met only one kind";
 }
 
 // Each flag by itself, of one line among many that have none.

@@ -17,10 +17,10 @@
 #include "gpu/device_memory.hpp"
 #include "gpu/ec_case.hpp"
 #include "gpu/product_on_device.hpp"
+#include "gpu/triangle_case.hpp"
 #include "plan/plan.hpp"
 #include "product/triangle.hpp"
 #include "schemes/ec/device_plan.hpp"
-#include "gpu/triangle_case.hpp"
 
 namespace kizami::gpu_test::triangle_case {
 namespace {

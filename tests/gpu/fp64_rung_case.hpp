@@ -196,8 +196,8 @@ void plant_nonfinite(Rng& rng, std::vector<std::vector<T>>& lines) {
 }
 
 enum class CLayout : std::uint8_t { kColMajor, kColPadded, kRowMajor, kRowPadded, kBothStrided };
-inline constexpr CLayout kCLayouts[] = {CLayout::kColMajor, CLayout::kColPadded, CLayout::kRowMajor, CLayout::kRowPadded,
-                                 CLayout::kBothStrided};
+inline constexpr CLayout kCLayouts[] = {CLayout::kColMajor, CLayout::kColPadded, CLayout::kRowMajor,
+                                        CLayout::kRowPadded, CLayout::kBothStrided};
 template <class T>
 MatrixView<T> view_c(CLayout layout, std::int64_t m, std::int64_t n) {
   switch (layout) {

@@ -86,7 +86,7 @@ struct Spec {
 }
 
 [[nodiscard]] inline plan::Plan plan_of(const Spec& s, Scalar scalar, EngineName engine = EngineName::kHopper,
-                                 std::size_t limit = 0) {
+                                        std::size_t limit = 0) {
   Policy policy;
   policy.scheme = Scheme::kOzaki2;
   policy.engine = engine;

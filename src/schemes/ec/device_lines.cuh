@@ -10,6 +10,7 @@
 #include "base/cluster_sm90.cuh"
 #include "base/int_math.hpp"
 #include "schemes/ec/device_terms.cuh"
+#include "schemes/ec/judged_parts.hpp"
 
 namespace kizami::ec {
 namespace {
@@ -105,27 +106,43 @@ __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, cons
   const bool is_skipped = scale == num::kSkipLine;
   const Scaling scaling(scale);
   std::int8_t* const row = o.own_planes() + i * o.row_stride;
+  // Where a lane holds twice as much, every other round of 128 terms may be of another part of the line.
+  constexpr bool kHasTwo = kHeldQuads > kQuadsOfUnit;
+  static_assert(kHeldQuads == kQuadsOfUnit || kHeldQuads == 2 * kQuadsOfUnit);
   Counts counts;
+  Counts odd_counts;
   Glance<kFormat> glance(limits);
-  const auto store = [&](int k, float4 x) {
+  Glance<kFormat> odd_glance(limits);
+  const auto store = [&](int k, float4 x, Glance<kFormat>& seen) {
     if (scaling.needs_rest())
       x = make_float4(scaling.rest(x.x), scaling.rest(x.y), scaling.rest(x.z), scaling.rest(x.w));
-    store_four<kFormat>(row, k, x, scaling, glance);
+    store_four<kFormat>(row, k, x, scaling, seen);
   };
 #pragma unroll
   for (int q = 0; q < kHeldQuads; ++q) {
-    if (first + q * step < end) store(first + q * step, held[q]);
+    if (first + q * step < end) store(first + q * step, held[q], kHasTwo && q % 2 != 0 ? odd_glance : glance);
   }
   counts.dense = glance.take_dense();
+  if constexpr (kHasTwo) odd_counts.dense = odd_glance.take_dense();
+  bool is_odd = false;
 #pragma unroll 4
-  for (int k = first + kHeldQuads * step; k < end; k += step) {
-    store(k, load_four<T, kIsAligned>(o, reader, k));
-    counts.dense += glance.take_dense();
+  for (int k = first + kHeldQuads * step; k < end; k += step, is_odd = !is_odd) {
+    store(k, load_four<T, kIsAligned>(o, reader, k), glance);
+    const std::uint32_t dense = glance.take_dense();
+    if (kHasTwo && is_odd) {
+      odd_counts.dense += dense;
+    } else {
+      counts.dense += dense;
+    }
   }
 
   if (!has_line) return;
   counts.dense = __reduce_add_sync(kWholeWarp, counts.dense);
   float smallest = glance.smallest(limits);
+  if constexpr (kHasTwo) {
+    odd_counts.dense = __reduce_add_sync(kWholeWarp, odd_counts.dense);
+    smallest = fminf(smallest, odd_glance.smallest(limits));
+  }
   if (__any_sync(kWholeWarp, !is_skipped && smallest == kUnknown)) {
     std::uint32_t code = kAllZero;
 #pragma unroll 1
@@ -148,14 +165,20 @@ __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, cons
     store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
     if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
   }
-  if (!is_skipped) {
-    // Rounds of 128 terms that fall to this warp, the last of which may be cut.
-    const std::int64_t before = warp % width * 128;
-    const std::int64_t rounds = o.length > before ? (o.length - before - 1) / step + 1 : 0;
-    const std::int64_t end_of_last = before + (rounds - 1) * step + 128;
-    const std::int64_t length = rounds * 128 - (end_of_last > o.length ? end_of_last - o.length : 0);
-    judge(shared.report, is_a, limits, largest, smallest, counts, static_cast<int>(length), width, o.length);
+  if (is_skipped) return;
+  const int parts = kHasTwo ? o.parts_per_line : width;
+  const auto judge_part = [&](int part, const Counts& of_part) {
+    const std::int64_t length = terms_of_part(o.length, std::int64_t{part} * 128, 128, std::int64_t{parts} * 128);
+    judge(shared.report, is_a, limits, largest, smallest, of_part, static_cast<int>(length), parts, o.length);
+  };
+  if constexpr (kHasTwo) {
+    if (parts > width) {
+      judge_part(warp % width + width, odd_counts);
+    } else {
+      counts.add(odd_counts);
+    }
   }
+  judge_part(warp % width, counts);
 }
 
 // ---- across the lines ----
@@ -292,33 +315,21 @@ template <class AnyShared>
   return {over_parts(unit_shift, counts.dense, add), over_parts(unit_shift, counts.not_full, add)};
 }
 
-/// Ends the block of a CTA that has written what its warps have seen of line i to `shared`: by all threads, of which the first
-/// warp has a line a lane, where it has one. @param length terms that the CTA has of the line, one of num_parts parts
+/// Behind what all warps of a CTA have written to `shared`, by all threads: whether this one, of the first warp, has line i to judge.
 template <class AnyOperand, class AnyShared>
-__device__ void judge_lines(const AnyOperand& o, AnyShared& shared, std::int64_t i, bool has_line, unsigned rank,
-                            bool is_a, const num::EcRangeLimits& limits, std::int32_t scale, float largest, int length,
-                            int num_parts, EcFormat format) {
-  const int warp = thread_index() / 32;
-  const int lane = thread_index() % 32;
+[[nodiscard]] __device__ bool end_lines(const AnyOperand& o, AnyShared& shared, std::int64_t i, bool has_line,
+                                        unsigned rank, bool is_a, std::int32_t scale, float largest, EcFormat format) {
   __syncthreads();
-  if (num_parts > 1 && thread_index() == 0)
+  if (base::cluster_size() > 1 && thread_index() == 0)
     base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all threads have waited
-  if (warp != 0 || !has_line) return;
+  if (thread_index() / 32 != 0 || !has_line) return false;
   const bool is_skipped = scale == num::kSkipLine;
   if (rank == 0) {
     o.own_scales()[i] = scale;
     store_stats(o, i, scale, product::ec_top_exponent(format), largest == 0);
     if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
   }
-  if (is_skipped) return;
-  Counts counts;
-  float smallest = kNoneSmall;
-  for (int w = 0; w < kWarps; ++w) {
-    counts.dense += shared.counts[w][lane].dense;
-    counts.not_full += shared.counts[w][lane].not_full;
-    smallest = fminf(smallest, shared.smallest[w][lane]);
-  }
-  judge(shared.report, is_a, limits, largest, smallest, counts, length, num_parts, o.length);
+  return !is_skipped;
 }
 
 template <class T, EcFormat kFormat, int kHeldUnits, class AnyOperand>
@@ -410,15 +421,17 @@ __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, con
   }
   shared.counts[warp][lane] = sum_over_parts(o.unit_shift, counts);
   shared.smallest[warp][lane] = over_parts(o.unit_shift, smallest, fminf);
-  // Rounds of kWarps units that fall to this CTA, the last of which may be cut.
-  const int round = kWarps * parts * kUnit;
-  const int before = static_cast<int>(rank) * round;
-  const int stride = step * parts * kUnit;
-  const int length = static_cast<int>(o.length);
-  const int rounds = length > before ? (length - before - 1) / stride + 1 : 0;
-  const int end_of_last = before + (rounds - 1) * stride + round;
-  judge_lines(o, shared, i, has_line && lane < 1 << o.unit_shift, rank, is_a, limits, scale, largest,
-              rounds * round - max(end_of_last - length, 0), static_cast<int>(ranks), kFormat);
+  if (!end_lines(o, shared, i, has_line && lane < 1 << o.unit_shift, rank, is_a, scale, largest, kFormat)) return;
+  counts = {};
+  smallest = kNoneSmall;
+  for (int w = 0; w < kWarps; ++w) {
+    counts.add(shared.counts[w][lane]);
+    smallest = fminf(smallest, shared.smallest[w][lane]);
+  }
+  const std::int64_t run = std::int64_t{kWarps} * parts * kUnit;  // of this CTA, every so many of all
+  const std::int64_t length = terms_of_part(o.length, rank * run, run, ranks * run);
+  judge(shared.report, is_a, limits, largest, smallest, counts, static_cast<int>(length), static_cast<int>(ranks),
+        o.length);
 }
 
 }  // namespace

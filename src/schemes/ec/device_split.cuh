@@ -285,12 +285,17 @@ Operand operand_of(const DeviceEcSplit<T>& task, bool is_a, std::int64_t num_pro
   o.unit_shift = unit_shift_of(o);
   // Enough warps to hold a line; more where lines are few and would leave multiprocessors idle.
   constexpr std::int64_t kManyBlocks = 256;
-  const auto is_too_few = [&](std::int64_t warps) {
-    return o.length > warps * 128 * held_quads ||
-           (o.length > warps * 128 * 2 && num_products * o.num_lines * warps < kManyBlocks * kWarps);
+  const auto warps_that_hold = [&](int quads) {
+    std::int32_t warps = 1;
+    const auto is_too_few = [&] {
+      return o.length > std::int64_t{warps} * 128 * quads ||
+             (o.length > std::int64_t{warps} * 128 * 2 && num_products * o.num_lines * warps < kManyBlocks * kWarps);
+    };
+    while (warps < kWarps && is_too_few()) warps *= 2;
+    return warps;
   };
-  o.warps_per_line = 1;
-  while (o.warps_per_line < kWarps && is_too_few(o.warps_per_line)) o.warps_per_line *= 2;
+  o.warps_per_line = warps_that_hold(held_quads);
+  o.parts_per_line = warps_that_hold(kQuadsOfUnit);  // whatever is held: flags hang on them
   return o;
 }
 
@@ -366,20 +371,20 @@ Status launch(AnyJob job, int num_sms, int& num_reports, product::Queue queue) {
                                   dim3(kThreads), cluster, 0, queue, &argument);
 }
 
-/// Makes an operand one whose lines, if they are across memory, a cluster holds as a whole; false: no cluster does, or smaller
-/// ones do as well.
+/// Makes an operand one whose lines, if they are across memory, a cluster holds as a whole; false: no cluster does, lines are no
+/// neighbours, or smaller clusters do as well.
 inline bool place_held(Operand& o) {
   if (o.is_across == 0) return true;
-  if (o.line_stride != 1 || o.length <= kHeldTerms || o.length > kMostCluster * kHeldTerms) return false;
+  if (o.line_stride != 1 || o.length <= HeldTerms::kOfCta || o.length > kMostCluster * HeldTerms::kOfCta) return false;
   o.unit_shift = 4;
   return true;
 }
 
-/// launch() of a first split whose operands place_held() has placed, one of them across memory.
+/// launch() of a first split whose operands place_held() has placed, one of them across memory, or both.
 template <EcFormat kFormat>
 Status launch_held_lines(Job<float, Operand> job, int num_sms, int& num_reports, product::Queue queue) {
   const Operand& across = job.a.is_across != 0 ? job.a : job.b;
-  const int cluster = static_cast<int>(ceil_div(across.length, std::int64_t{kHeldTerms}));
+  const int cluster = HeldTerms::ranks_of(across.length);
   job.begins_with_b = job.a.is_across == 0;
   std::int64_t ctas = 0;
   KIZAMI_RETURN_IF_ERROR(deal_blocks(job, cluster, 0, ctas));

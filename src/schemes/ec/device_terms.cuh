@@ -46,7 +46,9 @@ struct Operand {
   std::int32_t is_across;
   std::int32_t is_aligned;      ///< along: all of a line's terms can be read four at a time
   std::int32_t warps_per_line;  ///< along
-  std::int32_t unit_shift;      ///< across: a unit has 2^unit_shift lines
+  /// along: parts of 128 terms every so many times 128 that are judged, one or two of a warp
+  std::int32_t parts_per_line;
+  std::int32_t unit_shift;  ///< across: a unit has 2^unit_shift lines
 
   // Where what this block's product has begins.
   [[nodiscard]] __device__ const float* elements() const { return data; }
@@ -113,6 +115,11 @@ struct Job {
 struct Counts {
   std::uint32_t dense = 0;
   std::uint32_t not_full = 0;
+
+  __device__ void add(const Counts& other) {
+    dense += other.dense;
+    not_full += other.not_full;
+  }
 };
 
 struct Shared {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Parts of lines that splits on a device judge by themselves, and what a CTA holds of a line: plain arithmetic, which kernels take as it
+// is.
+#include "schemes/ec/judged_parts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace kizami::ec {
+namespace {
+
+TEST(JudgedParts, TermsAreThoseOfTheRuns) {
+  for (const std::int64_t run : {1, 32, 128, 256}) {
+    for (const std::int64_t parts : {1, 2, 3, 8}) {
+      for (std::int64_t length = 0; length < 2200; length += length % 7 + 1) {
+        for (std::int64_t part = 0; part < parts; ++part) {
+          std::int64_t count = 0;
+          for (std::int64_t t = 0; t < length; ++t) count += t / run % parts == part ? 1 : 0;
+          ASSERT_EQ(terms_of_part(length, part * run, run, parts * run), count)
+              << length << " terms, part " << part << " of " << parts << ", runs of " << run;
+        }
+      }
+    }
+  }
+}
+
+TEST(JudgedParts, ClustersHoldEachTermOnceAndWholeParts) {
+  for (const std::int64_t length : {1025, 2047, 2048, 2049, 3000, 4096, 4097, 6000, 8191, 8192}) {
+    const int ranks = HeldTerms::ranks_of(length);
+    std::vector<int> held(static_cast<std::size_t>(ranks) * HeldTerms::kOfCta);
+    ASSERT_GE(static_cast<std::int64_t>(held.size()), length);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const HeldTerms terms(ranks, rank);
+      int before = -1;
+      for (int local = 0; local < HeldTerms::kOfCta; ++local) {
+        const int term = terms.term(local);
+        ASSERT_GT(term, before);
+        before = term;
+        ASSERT_LT(static_cast<std::size_t>(term), held.size());
+        ++held[static_cast<std::size_t>(term)];
+        ASSERT_LT(terms.part(local), terms.num_parts());
+        ASSERT_EQ(terms.first_part() + terms.part(local), term / kLongLineRun % kLongLineParts) << term;
+        if (local % kLongLineRun != 0) {
+          ASSERT_EQ(term, terms.term(local - 1) + 1) << "a run is together";
+        }
+      }
+    }
+    EXPECT_EQ(held, std::vector<int>(held.size(), 1));
+  }
+}
+
+}  // namespace
+}  // namespace kizami::ec
