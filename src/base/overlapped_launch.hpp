@@ -36,6 +36,10 @@ __device__ inline void wait_for_previous_kernel() { KIZAMI_GRID_DEPENDENCY("wait
 /// By any thread of each block.
 __device__ inline void let_next_kernel_begin() { KIZAMI_GRID_DEPENDENCY("launch_dependents"); }
 
+/// Behind a wait, where the kernel before has changed what its own blocks had read: this one may have begun on their multiprocessors, whose L1
+/// caches hold what they read.
+__device__ inline void read_no_older_copy() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
 // Two kernels side by side, of which neither reads what the other writes: the first begins with let_next_run_beside(),
 // the second with run_beside_previous(), and ends with join_previous(). The second may begin when all that was enqueued
 // before the first is done, and is done only when the first is: whoever follows has waited for both
@@ -51,7 +55,7 @@ __device__ inline void let_next_run_beside() {
 /// copy of it is read.
 __device__ inline void run_beside_previous() {
   KIZAMI_GRID_DEPENDENCY("launch_dependents");
-  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  read_no_older_copy();
 }
 /// By all threads of a kernel that has begun with run_beside_previous(), before they end: waits for the kernel beside
 /// it.

@@ -20,6 +20,17 @@ template <class T>
   }
 }
 
+/// The selection, past the L1 cache. A kernel that begins early may run where blocks of the kernel before it read the state, and have it
+/// in that cache as it was before another of its blocks changed it.
+[[nodiscard]] __device__ inline num::Selection newest_selection(const DeviceState& state) {
+  const volatile num::Selection& there = state.selection;
+  num::Selection selection;
+  selection.rung = there.rung;
+  selection.equilibrated = there.equilibrated;
+  selection.num_repaired = there.num_repaired;
+  return selection;
+}
+
 /// *to = state by one thread, in words of 16 bytes: a kernel of one thread has nothing else to do, and a call waits for
 /// it.
 __device__ inline void write_state(DeviceState* to, const DeviceState& state) {

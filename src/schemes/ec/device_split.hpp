@@ -65,13 +65,13 @@ struct EcObservation {
 
 /// Splits the lines of both operands, to the bit as ec_split_line().
 /// Elements are read from memory once where they fit on chip: 8192 terms of lines that are contiguous, and of real lines that
-/// are neighbours; else 4096. What is beyond is read twice, mostly from L2.
+/// are neighbours, in FP16; else 4096. What is beyond is read twice, mostly from L2.
 /// An operand without lines is left out: it is kept.
 /// @param  num_reports how many of observation.reports will be written
 /// @range  one of the strides of each operand's lines should be 1, for speed
 /// @status kInternal with CUDA's words
-/// @queue  asynchronous, one kernel whose start overlaps the end of the one before, capturable; it ends at once, and reports
-///         nothing, if alpha is zero
+/// @queue  asynchronous, one or two kernels whose starts overlap the end of the one before, capturable; they end at
+///         once, and report nothing, if alpha is zero
 template <class T>
 Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, product::EcFormat format,
                        const EcObservation& observation, Factor<T> alpha, int num_sms, int& num_reports,

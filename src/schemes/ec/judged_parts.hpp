@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which terms of a line are judged together: parts of lines are, each by itself, so that nobody waits for the others. What a line is said to be
-// hangs on them, so they are the same whoever splits it: of a batch, of a prepared operand, in a small workspace. Plain
-// arithmetic, for host and device.
+// hangs on them, so they are the same for a call and for an operand that is kept for it; but lines along memory have fewer in
+// large batches, whose warps have a line each. Plain arithmetic, for host and device.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,10 @@ class HeldTerms {
   static constexpr int kOfCta = 1024;
 
   KIZAMI_HOST_DEVICE constexpr HeldTerms(int ranks, int rank)
-      : run_shift_(ranks == 2 ? 10 : ranks == 4 ? 9 : 8), first_(rank << run_shift_) {}
+      : run_shift_(ranks == 2   ? 10
+                   : ranks == 4 ? 9
+                                : 8),
+        first_(rank << run_shift_) {}
   /// CTAs of a cluster that holds lines of so many terms. @range 1025 to 8192
   [[nodiscard]] static constexpr int ranks_of(std::int64_t length) {
     return length <= 2 * kOfCta ? 2 : length <= 4 * kOfCta ? 4 : 8;

@@ -11,6 +11,7 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "device/panel.cuh"
+#include "device/state.cuh"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_residue_rows.cuh"
 #include "schemes/ozaki2/device_split.hpp"
@@ -247,15 +248,16 @@ template <class T, int kWordsAtMost, bool kHasRoom>
 __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
     split_residues(const __grid_constant__ Work<T> work) {
   base::follow_previous_kernel();
-  const num::Selection selection = work.state->selection;
+  const num::Selection selection = device::newest_selection(*work.state);
   const bool is_scaling_only = work.state->is_scaling_only != 0;
   if (work.counts != nullptr && blockIdx.x == 0 && threadIdx.x == 0) {
-    const std::int32_t count = work.state->num_products;
+    const std::int32_t count = __ldcg(&work.state->num_products);
     *work.counts = is_lowest_as_given(selection) ? PlaneCounts{count, 0} : PlaneCounts{0, count};
   }
   const bool has_first_rung = work.has_first_rung & (work.state->look != device::Look::kBlocksFirst);
   const bool is_there = has_first_rung & (selection.rung == work.state->first_rung) & !selection.equilibrated;
   if ((selection.rung < 0) | is_scaling_only | is_there) return;
+  base::read_no_older_copy();  // of shifts and statistics that the second look made anew
   const int words = words_of(work.ladder.rungs[selection.rung]);
   if (words == 2) {
     split_panels<T, 2, kHasRoom>(work, selection);
