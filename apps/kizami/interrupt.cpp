@@ -36,19 +36,29 @@ extern "C" void on_signal(int signal) {
   if (!is_held) clean_up_and_exit(signal);
 }
 
+struct Installed {
+  int signal;
+  void (*handler)(int);
+  struct sigaction before {};
+};
+std::array<Installed, 5> installed{
+    {{SIGINT, on_signal}, {SIGTERM, on_signal}, {SIGHUP, on_signal}, {SIGXFSZ, SIG_IGN}, {SIGPIPE, SIG_IGN}}};
+
 }  // namespace
 
 void install_interrupt_handlers() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (Installed& one : installed) {
+    ::sigaction(one.signal, nullptr, &one.before);
+    if (one.before.sa_handler == SIG_IGN) continue;
     struct sigaction action {};
-    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
-    action = {};
-    action.sa_handler = on_signal;
+    action.sa_handler = one.handler;
     action.sa_flags = SA_RESTART;
-    ::sigaction(signal, &action, nullptr);
+    ::sigaction(one.signal, &action, nullptr);
   }
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
+}
+
+void uninstall_interrupt_handlers() noexcept {
+  for (const Installed& one : installed) ::sigaction(one.signal, &one.before, nullptr);
 }
 
 InterruptHold::InterruptHold() noexcept {

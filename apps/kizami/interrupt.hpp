@@ -12,6 +12,9 @@ namespace kizami::cli {
 /// starts.
 void install_interrupt_handlers();
 
+/// Gives those signals what they did before. For a child that becomes another program.
+void uninstall_interrupt_handlers() noexcept;
+
 /// Delays signals for its lifetime, so that a file and its registration change together. Only one at a time; not
 /// nested.
 class InterruptHold {

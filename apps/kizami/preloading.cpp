@@ -24,6 +24,7 @@
 
 #include "elf_file.hpp"
 #include "failure.hpp"
+#include "interrupt.hpp"
 #include "kizami/dropin.h"
 #include "kizami/text.hpp"
 #include "kizami/variables.hpp"
@@ -284,16 +285,25 @@ Started start_and_wait(const std::vector<std::string>& command, const std::strin
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const auto begin = std::chrono::steady_clock::now();
+  // A signal before set_handlers() would end this process without its program, or the child as if it were this command.
+  sigset_t all{};
+  sigset_t before{};
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
   child = fork();
-  if (child < 0) throw Failure(ExitCode::kInternal, fmt::format("no process: {}", std::strerror(errno)));
   if (child == 0) {
+    uninstall_interrupt_handlers();
+    sigprocmask(SIG_SETMASK, &before, nullptr);
     for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
     execv(path.c_str(), arguments.data());
     const int error = errno;
     const bool is_told = write(pipe_ends[1], &error, sizeof error) == sizeof error;
     _exit(is_told ? kNotExecutable : kNotFound);
   }
-  set_handlers();
+  const int fork_error = errno;
+  if (child > 0) set_handlers();
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) throw Failure(ExitCode::kInternal, fmt::format("no process: {}", std::strerror(fork_error)));
   close(pipe_ends[1]);
   int error = 0;
   const bool has_failed = read(pipe_ends[0], &error, sizeof error) == sizeof error;

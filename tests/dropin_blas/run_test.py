@@ -47,6 +47,20 @@ void dgemm_(const char* p, const char* q, const int* m, const int* n, const int*
     }
 }
 """
+# A fork() after which the child goes first.
+SLOW_FORK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+extern char* program_invocation_short_name;
+pid_t fork(void) {
+  const pid_t child = ((pid_t (*)(void))dlsym(RTLD_NEXT, "fork"))();
+  if (child > 0 && strcmp(program_invocation_short_name, "kizami") == 0) usleep(500000);
+  return child;
+}
+"""
 # A shell script that says each interrupt, and goes on until it is ended.
 SAYS_INT = "trap 'echo int' INT; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
 
@@ -129,6 +143,22 @@ class RunTest(unittest.TestCase):
         self.assertEqual(self.run_under("run", "--", "sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(self.run_under("run", "--", "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
         self.assertEqual(self.run_under("audit", "--", "sh", "-c", "exit 7").returncode, 7)
+
+    def test_the_program_starts_with_the_signals_that_kizami_started_with(self):
+        for name in ("PIPE", "XFSZ", "TERM", "INT", "HUP"):
+            dies = f"kill -{name} $$; exit 5"
+            done = self.run_under("run", "--quiet", "--", "sh", "-c", dies)
+            self.assertEqual(done.returncode, -getattr(signal, f"SIG{name}"), name)
+            done = self.start("sh", "-c", f"trap '' {name}; exec \"$@\"", "sh", KIZAMI, "run", "--quiet", "--", "sh", "-c", dies)
+            self.assertEqual(done.returncode, 5, name)
+
+    def test_a_signal_that_comes_before_kizami_knows_the_program_is_passed_on(self):
+        self.compiled("slow_fork.so", SLOW_FORK, "-shared", "-fPIC", "-ldl")
+        for name in ("INT", "TERM", "HUP", "USR1"):
+            done = self.run_under("run", "--quiet", "--", "sh", "-c",
+                                  f"trap 'exit 9' {name}; kill -{name} $PPID; for i in $(seq 200); do sleep 0.05; done",
+                                  LD_PRELOAD=str(self.dir / "slow_fork.so"))
+            self.assertEqual((done.returncode, done.stderr), (9, ""), name)
 
     def test_signals_are_passed_on(self):
         process = subprocess.Popen([KIZAMI, "run", "--", "sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"],
