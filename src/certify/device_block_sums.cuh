@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/async_copies.cuh"
 #include "base/device_limits.hpp"
 #include "base/int_math.hpp"
 #include "certify/block_sum.hpp"
@@ -117,11 +118,6 @@ __device__ inline void copy_async(void* to, const void* from, bool is_there) {
 }
 __device__ inline void copy_async(std::uint32_t to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int kNewest>
-__device__ inline void wait_for_all_copies_but() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kNewest) : "memory");
 }
 
 /// The first place in dynamic shared memory that is aligned for an S.
@@ -260,20 +256,20 @@ __device__ __forceinline__ void stream(Shared<Core>& shared, int num_steps, cons
 #pragma unroll
   for (int step = 0; step < Core::kStages - 1; ++step) {
     if (step < num_steps) load(shared.stages[step]);
-    commit_copies();
+    base::close_copies();
   }
   int stage = 0;
 #pragma unroll 1
   for (int left = num_steps; left > 0; --left) {
-    wait_for_all_copies_but<Core::kStages - 2>();
+    base::wait_for_copies<Core::kStages - 2>();
     if (!proceed()) break;  // and whoever used the stage before this one is done with it
     const int free = stage == 0 ? Core::kStages - 1 : stage - 1;
     if (left >= Core::kStages) load(shared.stages[free]);
-    commit_copies();
+    base::close_copies();
     use(shared.stages[stage]);
     stage = stage == Core::kStages - 1 ? 0 : stage + 1;
   }
-  wait_for_all_copies_but<0>();
+  base::wait_for_copies<0>();
   __syncthreads();
 }
 

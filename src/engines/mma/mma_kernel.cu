@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/async_copies.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -137,14 +138,14 @@ class Block {
 
     for (int s = 0; s < kStages - 1; ++s) {
       if (s < count) copy(list, walk.at(s), s);
-      commit_copies();
+      base::close_copies();
     }
 #pragma unroll 1
     for (int s = 0; s < count; ++s) {
-      wait_for_copies<kStages - 2>();
+      base::wait_for_copies<kStages - 2>();
       __syncthreads();  // the stage is there for all, and the one before has been read
       if (s + kStages - 1 < count) copy(list, walk.at(s + kStages - 1), (s + kStages - 1) % kStages);
-      commit_copies();
+      base::close_copies();
 
       const Stage stage = walk.at(s);
       const std::uint32_t planes = shared_ + static_cast<std::uint32_t>(s % kStages) * stage_bytes();
@@ -168,7 +169,7 @@ class Block {
       }
       if (stage.ends_interval) end_interval(stage.block == walk.num_blocks - 1);
     }
-    wait_for_copies<0>();
+    base::wait_for_copies<0>();
     __syncthreads();  // the stages may be written again
     if (list.promotes) {
 #pragma unroll

@@ -33,12 +33,6 @@ __device__ __forceinline__ void copy_16_bytes_if(std::uint32_t to, const void* f
       "l"(from), "r"(bits), "r"(bit)
       : "memory");
 }
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
-/// Waits until at most kPending groups of the thread's copies are under way.
-template <int kPending>
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
-}
 
 /// Four matrices of 8 rows of 16 bytes; lane l names row l % 8 of matrix l / 8, and gets 4 bytes of row l / 4 of each.
 __device__ __forceinline__ void load_matrices(std::uint32_t (&x)[4], std::uint32_t row) {

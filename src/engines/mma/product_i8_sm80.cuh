@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/async_copies.cuh"
 #include "base/code_capability.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/compare_tile.cuh"
@@ -241,12 +242,12 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocksPerSm)
 #pragma unroll
   for (int s = 0; s < F::kStages - 1; ++s) {
     copier.template copy<0, F::kCopies>(ring_at + s * F::kStageBytes);
-    commit_copies();
+    base::close_copies();
     copier.advance();
   }
   std::uint32_t stage = 0;                                       // that is multiplied, as an offset
   std::uint32_t free_stage = (F::kStages - 1) * F::kStageBytes;  // that is copied to
-  wait_for_copies<F::kStages - 2>();
+  base::wait_for_copies<F::kStages - 2>();
   __syncthreads();
   Fragments fragments[2];
   reader.load(fragments[0], ring_at, 0);
@@ -268,7 +269,7 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocksPerSm)
 #pragma unroll
       for (int step = 0; step < F::kSteps; ++step) {
         if (step == F::kSteps - 1) {  // all fragments of the stage are in registers: it may be written when all say so
-          wait_for_copies<F::kStages - 2>();
+          base::wait_for_copies<F::kStages - 2>();
           __syncthreads();
           free_stage = stage;
           stage = after(stage);
@@ -277,7 +278,7 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocksPerSm)
         if (step == 0) copier.template copy<0, F::kCopies / 2>(ring_at + free_stage);
         if (step == F::kLastCopyStep) {
           copier.template copy<F::kCopies / 2, F::kCopies>(ring_at + free_stage);
-          commit_copies();
+          base::close_copies();
         }
         multiply(acc, fragments[step % 2]);
       }
@@ -296,7 +297,7 @@ __global__ void __launch_bounds__(F::kThreads, F::kBlocksPerSm)
   }
   if constexpr (kEpilogue == product::Epilogue::kCompare)
     add_refused(params, num_refused, static_cast<std::uint32_t>(lane));
-  wait_for_copies<0>();
+  base::wait_for_copies<0>();
 }
 
 /// The kernels of a form: residues from permuted lines of A, sums in order.

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/async_copies.cuh"
 #include "base/code_capability.hpp"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
@@ -171,7 +172,7 @@ class FromQuadrants {
       int to = 0;
       const auto copy_next = [&] {
         if (ahead < end_col) copy_panel(ahead, shared_.panels[to]);
-        asm volatile("cp.async.commit_group;" ::: "memory");
+        base::close_copies();
         ahead += step;
         to = to + 1 == Shape::kStages ? 0 : to + 1;
       };
@@ -180,7 +181,7 @@ class FromQuadrants {
       int from = 0;
 #pragma unroll 1
       for (; j < end_col; j += step) {
-        asm volatile("cp.async.wait_group %0;" ::"n"(Shape::kStages - 2) : "memory");
+        base::wait_for_copies<Shape::kStages - 2>();
         __syncthreads();  // and nobody reads the panel that is overwritten now
         copy_next();
         rebuild(j, shared_.panels[from]);
