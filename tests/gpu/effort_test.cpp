@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 // What calls tell of their effort without being waited for is what their outcomes say.
 #include <algorithm>
-#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "gpu/device_memory.hpp"
+#include "gpu/drawn_elements.hpp"
 #include "gpu/sm90_test.hpp"
 #include "kizami/cuda.hpp"
 
@@ -20,23 +19,10 @@ namespace {
 
 constexpr std::int64_t kSize = 300;
 
-/// (uniform - 1/2) exp(phi normal). @shape several kSize x kSize matrices
+/// @shape several kSize x kSize matrices
 template <class T>
 std::vector<T> numbers(std::int64_t num_matrices, double phi, unsigned seed) {
-  std::mt19937_64 source(seed);
-  std::uniform_real_distribution<double> uniform(-0.5, 0.5);
-  std::normal_distribution<double> normal;
-  const auto draw = [&] { return static_cast<RealOf<T>>(uniform(source) * std::exp(phi * normal(source))); };
-  std::vector<T> values(static_cast<std::size_t>(num_matrices * kSize * kSize));
-  for (T& x : values) {
-    if constexpr (kIsComplex<T>) {
-      const auto re = draw();
-      x = {re, draw()};
-    } else {
-      x = draw();
-    }
-  }
-  return values;
+  return drawn_elements<T>(static_cast<std::size_t>(num_matrices * kSize * kSize), phi, seed);
 }
 
 template <class T>

@@ -15,13 +15,13 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <random>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gpu/device_case.hpp"
+#include "gpu/drawn_elements.hpp"
 #include "gpu/multi_case.hpp"
 #include "gpu/sm90_test.hpp"
 #include "kizami/cuda_triangle.hpp"
@@ -42,7 +42,7 @@ struct SyrkCase {
   Layout layout = Layout::kColMajor;
   double alpha = 1;
   double beta = 0;
-  double phi = 0.5;  ///< elements are (uniform - 0.5) exp(phi normal)
+  double phi = 0.5;  ///< of drawn_elements()
   Accuracy accuracy = Accuracy::native();
   std::function<void(const MatrixView<T>&)> change = {};  ///< of op(A), n x k
 };
@@ -71,21 +71,8 @@ template <class T>
   static std::map<unsigned, Kept> all;
   Kept& kept = all[seed];
   if (kept.phi == phi && kept.values.size() == count) return kept.values;
-  std::mt19937_64 source(seed);
-  std::uniform_real_distribution<double> uniform(-0.5, 0.5);
-  std::normal_distribution<double> normal;
-  const auto draw = [&] { return static_cast<RealOf<T>>(uniform(source) * std::exp(phi * normal(source))); };
-  std::vector<T> values(count);
-  for (T& x : values) {
-    if constexpr (kIsComplex<T>) {
-      const auto re = draw();
-      x = {re, draw()};
-    } else {
-      x = draw();
-    }
-  }
-  kept = {phi, values};
-  return values;
+  kept = {phi, drawn_elements<T>(count, phi, seed)};
+  return kept.values;
 }
 
 /// The matrices of a case in host memory, with gaps between lines.

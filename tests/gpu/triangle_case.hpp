@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "exec/device_batch.hpp"
 #include "exec/device_environment.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/drawn_elements.hpp"
 #include "kizami/gemm.hpp"
 #include "plan/plan.hpp"
 #include "schemes/ec/device_plan.hpp"
@@ -29,27 +29,14 @@ using problem::PartKind;
 
 /// How the elements of A are drawn.
 struct Elements {
-  double phi = 0.5;  ///< (uniform - 0.5) exp(phi normal)
+  double phi = 0.5;  ///< of drawn_elements()
   bool has_nonfinite = false;
   bool has_zero_line = false;
 };
 
 template <class T>
 [[nodiscard]] std::vector<T> drawn(std::size_t count, const Elements& elements, unsigned seed) {
-  std::mt19937_64 source(seed);
-  std::uniform_real_distribution<double> uniform(-0.5, 0.5);
-  std::normal_distribution<double> normal;
-  const auto draw = [&] { return static_cast<RealOf<T>>(uniform(source) * std::exp(elements.phi * normal(source))); };
-  std::vector<T> values(count);
-  for (T& x : values) {
-    if constexpr (kIsComplex<T>) {
-      const auto re = draw();
-      x = {re, draw()};
-    } else {
-      x = draw();
-    }
-  }
-  return values;
+  return drawn_elements<T>(count, elements.phi, seed);
 }
 
 struct Spec {
