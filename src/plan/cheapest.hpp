@@ -21,6 +21,8 @@ class Cheapest {
 
   /// Whether the caller's choice of an engine leaves this one.
   [[nodiscard]] bool may_be(std::string_view engine) const;
+  /// Whether any has offered.
+  [[nodiscard]] bool has_offer() const { return best_.has_value(); }
   /// An engine that needs more workspace than the limit. @units bytes
   void wants_workspace(std::string_view engine, std::size_t needed);
   void refuses(std::string_view engine, const std::string& reason);

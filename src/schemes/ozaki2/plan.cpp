@@ -328,11 +328,18 @@ std::optional<plan::Plan> strassen_plan_of_block(const plan::Plan& plan, int par
   return candidate;
 }
 
+namespace {
+
+/// Whether an engine makes what its host says, who cannot know the rung: then it has one, unless the host may wait for the
+/// certificate.
+bool has_one_rung(const plan::Plan& plan, const product::Engine& engine) {
+  return plan::is_on_device(plan) && !engine.reads_num_products() && !plan.policy.may_sync;
+}
+
+}  // namespace
+
 EngineAnswer plan_ozaki2_on_engine(plan::Plan& plan) {
-  // An engine that makes what its host says has one rung, unless the host may wait for the certificate.
-  const bool has_one_rung =
-      plan::is_on_device(plan) && !ozaki2_of(plan).engine->reads_num_products() && !plan.policy.may_sync;
-  const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
+  const int most_rungs = has_one_rung(plan, *ozaki2_of(plan).engine) ? 1 : plan.policy.max_rungs;
   if (most_rungs > 0) truncate(plan::edit_stage<Ozaki2Stage>(plan).ladder, most_rungs);
   if (const std::size_t needed = plan_chunks(plan); needed > 0) return WantedWorkspace{needed};
   auto predicted = predict(plan);
@@ -346,9 +353,22 @@ Status plan_ozaki2_schedule(plan::Plan& plan, const plan::Environment& environme
     return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
   }
   plan::Cheapest cheapest(plan);
-  for (const product::Engine* engine : environment.engines) {
+  // What has one rung of a ladder gives other bits than the rest, and FP64 arithmetic where they have a higher rung: whoever wants the same bits
+  // everywhere gets it by its name, or where nobody else is.
+  const bool wants_ladder = ozaki2_of(plan).ladder.num_rungs > 1 && plan.policy.max_rungs != 1 &&
+                            plan.policy.reproducibility != Reproducibility::kNotGuaranteed;
+  std::vector<const product::Engine*> engines(environment.engines.begin(), environment.engines.end());
+  const auto lesser = std::stable_partition(engines.begin(), engines.end(), [&](const product::Engine* engine) {
+    return !wants_ladder || !has_one_rung(plan, *engine);
+  });
+  for (auto at = engines.begin(); at != engines.end(); ++at) {
+    const product::Engine* const engine = *at;
     const std::string_view name = engine->name();
     if (!cheapest.may_be(name)) continue;
+    if (at >= lesser && cheapest.has_offer()) {
+      cheapest.refuses(name, "has one rung of the ladder, unless sync = allowed, and so other bits");
+      continue;
+    }
     plan::Plan candidate = plan;
     plan::edit_stage<Ozaki2Stage>(candidate).engine = engine;
     const EngineAnswer answer = plan_ozaki2_on_engine(candidate);
