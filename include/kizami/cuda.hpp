@@ -70,8 +70,7 @@ KIZAMI_API Status run(const Plan& plan, Factor<T> alpha, MatrixView<const T> a, 
 /// Enqueues the products of a batch: C_i <- alpha A_i B_i + beta C_i. Each has the bits that run() gives it. Where C
 /// has few tiles up to eight are computed side by side, on streams of the library between what the stream has before and
 /// after them; where the stream is captured they follow one another. In scheme ec products whose views have the same
-/// strides go through each kernel together, and may be given another format than run() gives them, within the same
-/// bound (docs/reproducibility.md).
+/// strides go through each kernel together.
 /// @shape  a, b, c: one view for each product of the plan, in host memory and read before the call returns, of matrices
 ///         in device memory. Views may name the same A or B; what is made of it (planes) is made for each product
 ///         again, but in scheme ec where all views of A, or of B, name one. Scheme native: one call of cuBLAS, which

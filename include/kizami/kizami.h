@@ -502,7 +502,7 @@ KIZAMI_API kizami_status kizami_cuda_run_prepared(const kizami_plan* plan, kizam
                                                   void* workspace, size_t workspace_bytes);
 
 /* kizami_cuda_run() for the products of a plan, strides as kizami_gemm_strided_batched(). Each product has the bits that
- * kizami_cuda_run() gives it, but for the choice of format in scheme ec (kizami::cuda::run_batched()). */
+ * kizami_cuda_run() gives it. */
 KIZAMI_API kizami_status kizami_cuda_run_strided_batched(const kizami_plan* plan, kizami_stream stream,
                                                          kizami_layout layout, kizami_op op_a, kizami_op op_b,
                                                          int has_device_factors, const void* alpha, const void* A,

@@ -25,6 +25,7 @@
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ec/device_decide.hpp"
 #include "schemes/ec/device_plan.hpp"
 #include "schemes/ec/device_split.hpp"
 
@@ -119,13 +120,17 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
   decided.second = {product::EcFormat::kTf32,
                     {buffers.a.planes, second_stride, buffers.a.scales},
                     {buffers.b.planes, second_stride, buffers.b.scales}};
-  const auto decide = [&](int num_reports) {
+  const auto decision_of = [&](int num_reports) {
     ec::EcDecision decision;
     decision.reports = buffers.reports;
     decision.num_reports = num_reports;
     decision.num_pairs = n * n;
     decision.state = state.data;
-    check(ec::device_ec_decide<float>(decision, second_rows, second_columns, 1.0F, num_sms, nullptr), "decision");
+    return decision;
+  };
+  const auto decide = [&](int num_reports) {
+    check(ec::device_ec_decide<float>(decision_of(num_reports), second_rows, second_columns, 1.0F, num_sms, nullptr),
+          "decision");
   };
   const auto multiply = [&](const engines::EcProduct& p) {
     check(engines::run_ec_product(p, form, ec::ec_promotion(stage), nullptr), "product");
@@ -147,6 +152,11 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
   left.beta = 0.0F;
   left.c = blas_view(c.data, n, n, n);
   left.state = state.data;
+  const auto decide_and_answer = [&](int num_reports) {
+    check(ec::device_ec_decide_and_answer<float>(decision_of(num_reports), second_rows, second_columns, left, num_sms,
+                                                 nullptr),
+          "decision with the FP64 rung");
+  };
   const auto answer_left = [&] { check(fp64::answer_exceptions(left, num_sms, nullptr), "FP64 rung"); };
   const device::DeviceProblem<float> problem{1.0F, blas_view(static_cast<const float*>(a.data), n, n, n),
                                              blas_view(static_cast<const float*>(b.data), n, n, n), 0.0F,
@@ -183,6 +193,12 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
       {"split, decision, product",
        [&] {
          decide(split_operands(buffers.reports));
+         multiply(decided);
+       },
+       {}},
+      {"split, decision with the FP64 rung, product",
+       [&] {
+         decide_and_answer(split_operands(buffers.reports));
          multiply(decided);
        },
        {}},

@@ -4,7 +4,7 @@
 //
 // The order of a call: begin (state = {}, what to look at first) -> statistics -> sampled certificate -> block rungs ->
 // second look -> split -> product -> CRT -> FP64 rung. A kernel that is not needed reads the state and ends. Scheme ec:
-// split -> decision (writes the state) -> one product a stage -> FP64 rung.
+// split -> decision (writes the state; with the FP64 rung, unless the host may yet refuse the call) -> one product for all stages.
 #pragma once
 
 #include <cstdint>

@@ -240,15 +240,15 @@ __device__ void for_each_nonfinite(const num::LineStats* stats, std::int64_t num
   }
 }
 
-/// Answers all elements of lines with NaN or Inf.
+/// Answers all elements of lines with NaN or Inf. @param has_rows, has_cols there are such lines of op(A), of op(B)
 template <class T>
-__device__ __noinline__ void answer_nonfinite_lines(const DeviceCall<T>& call) {
-  if (call.state->nonfinite_rows != 0) {
+__device__ __noinline__ void answer_nonfinite_lines(const DeviceCall<T>& call, bool has_rows, bool has_cols) {
+  if (has_rows) {
     for_each_nonfinite(call.a_stats, call.c.rows, [&](std::int64_t i) {
       for (std::int64_t j = warp_index(); j < call.c.cols; j += num_warps()) answer_nonfinite_pair(call, i, j);
     });
   }
-  if (call.state->nonfinite_cols != 0) {
+  if (has_cols) {
     for_each_nonfinite(call.b_stats, call.c.cols, [&](std::int64_t j) {
       for (std::int64_t i = warp_index(); i < call.c.rows; i += num_warps()) {
         if (call.a_stats[i].is_finite) answer_nonfinite_pair(call, i, j);

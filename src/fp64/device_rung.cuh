@@ -40,30 +40,52 @@ constexpr int kLeastBlockBytes = 99 * 1024;
 static_assert(NarrowTile::bytes(22) <= kLeastBlockBytes && CompensatedTile::bytes(1) <= kLeastBlockBytes);  // k <= 2^29
 constexpr int kMaxBlocksPerMultiprocessor = 2;
 
+/// What a call leaves to this rung, its list of repairs aside.
+struct Exceptions {
+  bool is_all;
+  bool has_nonfinite_rows;
+  bool has_nonfinite_cols;
+
+  explicit __device__ Exceptions(const device::DeviceState& state)
+      : is_all(state.selection.rung < 0),
+        has_nonfinite_rows(state.nonfinite_rows != 0),
+        has_nonfinite_cols(state.nonfinite_cols != 0) {
+    const bool is_answered = (state.is_scaling_only != 0) | (state.takes_signs != 0);
+    if (is_answered) is_all = has_nonfinite_rows = has_nonfinite_cols = false;
+  }
+  __device__ Exceptions(bool all, bool nonfinite_rows, bool nonfinite_cols)
+      : is_all(all), has_nonfinite_rows(nonfinite_rows), has_nonfinite_cols(nonfinite_cols) {}
+
+  [[nodiscard]] __device__ bool has_nonfinite() const { return has_nonfinite_rows | has_nonfinite_cols; }
+  [[nodiscard]] __device__ bool is_any() const { return is_all | has_nonfinite(); }
+};
+
+/// Answers them, by all threads of a grid of blocks along x.
+template <class T, Fp64Summation kSummation, class Shape>
+__device__ void answer(const DeviceCall<T>& call, const Exceptions& exceptions, const TileMemory<Shape>& memory) {
+  if (exceptions.is_all) answer_all_pairs<T, kSummation, Shape>(call, memory);
+  if (exceptions.has_nonfinite())
+    answer_nonfinite_lines(call, exceptions.has_nonfinite_rows, exceptions.has_nonfinite_cols);
+}
+
 template <class T, Fp64Summation kSummation, class Shape>
 __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
-    answer_exceptions_sm90(const __grid_constant__ DeviceCall<T> call, int num_levels) {
+    answer_exceptions_sm90(int num_levels, const __grid_constant__ DeviceCall<T> call) {
   extern __shared__ double2 shared_memory[];
   base::follow_previous_kernel();
   // Nearly every call has nothing to do here and waits for this: all is loaded at once, and one branch ends it.
   const device::DeviceState& state = *call.state;
   const bool is_scaling_only = state.is_scaling_only != 0;
   const bool takes_signs = state.takes_signs != 0;
-  const bool wants_all = state.selection.rung < 0;
   const bool has_repairs = state.num_repairs != 0 && !call.has_answered_repairs;
-  const bool has_nonfinite = (state.nonfinite_rows | state.nonfinite_cols) != 0;
+  const Exceptions exceptions(state);
   if (blockIdx.x == 0 && threadIdx.x < kWarpSize && !is_scaling_only) {
     device::tell_effort(call.effort, call.c.rows, call.c.cols);
     if (threadIdx.x == 0) device::tell_look(call.look, state);
   }
-  if (is_scaling_only | takes_signs | !(wants_all | has_repairs | has_nonfinite)) return;
-  if (wants_all) {
-    answer_all_pairs<T, kSummation, Shape>(call,
-                                           TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
-  } else if (has_repairs) {
-    answer_repairs(call);
-  }
-  if (has_nonfinite) answer_nonfinite_lines(call);
+  if (is_scaling_only | takes_signs | !(exceptions.is_any() | has_repairs)) return;
+  if (has_repairs && !exceptions.is_all) answer_repairs(call);
+  answer<T, kSummation>(call, exceptions, TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
 }
 
 /// Levels of the binary counter that hold a sum at some time, the last sum of all aside.
@@ -96,12 +118,13 @@ Status launch_with_tiles(const DeviceCall<T>& call, int kernel_bytes, int num_sm
                                         std::to_string(limits.shared_bytes) + " bytes of shared memory of a block"};
 }
 
-/// Launches a kernel of the rung on its argument. @param kernel_bytes shared memory of a block beside that of its tiles
-template <class Shape, class Argument>
-Status launch(const char* what, void (*kernel)(Argument, int), const Argument& argument,
-              const base::DeviceLimits& limits, int kernel_bytes, int num_levels, int num_sms, product::Queue queue) {
+/// Launches a kernel of the rung on its levels and arguments.
+/// @param kernel_bytes shared memory of a block beside that of its tiles  @param least_bytes of that of its tiles
+template <class Shape, class... Arguments>
+Status launch(const char* what, void (*kernel)(int, Arguments...), const base::DeviceLimits& limits, int kernel_bytes,
+              int least_bytes, int num_levels, int num_sms, product::Queue queue, const Arguments&... arguments) {
   const int levels = std::max(num_levels, 1);  // the epilogue works in the first
-  const int bytes = Shape::bytes(levels);
+  const int bytes = std::max(Shape::bytes(levels), least_bytes);
   const int of_multiprocessor = limits.shared_bytes + kReservedBytes;
   const int blocks =
       std::clamp(of_multiprocessor / (bytes + kernel_bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
@@ -109,8 +132,8 @@ Status launch(const char* what, void (*kernel)(Argument, int), const Argument& a
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limits.shared_bytes - kernel_bytes),
       "shared memory of the FP64 rung"));
-  return base::launch_overlapped(what, kernel, blocks, kThreads, static_cast<std::size_t>(bytes), queue, argument,
-                                 levels);
+  return base::launch_overlapped(what, kernel, blocks, kThreads, static_cast<std::size_t>(bytes), queue, levels,
+                                 arguments...);
 }
 
 }  // namespace
@@ -119,8 +142,8 @@ template <class T>
 Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
   return launch_with_tiles(
       call, 0, num_sms, [&]<Fp64Summation kSummation, class Shape>(const base::DeviceLimits& limits, int num_levels) {
-        return launch<Shape>("the FP64 rung", answer_exceptions_sm90<T, kSummation, Shape>, call, limits, 0, num_levels,
-                             num_sms, queue);
+        return launch<Shape>("the FP64 rung", answer_exceptions_sm90<T, kSummation, Shape>, limits, 0, 0, num_levels,
+                             num_sms, queue, call);
       });
 }
 

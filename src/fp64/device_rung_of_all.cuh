@@ -9,19 +9,6 @@
 namespace kizami::fp64 {
 namespace {
 
-/// What a call has left, that has no repairs.
-struct Left {
-  bool wants_all;
-  bool has_nonfinite;
-  bool is_any;
-
-  explicit __device__ Left(const device::DeviceState& state)
-      : wants_all(state.selection.rung < 0), has_nonfinite((state.nonfinite_rows | state.nonfinite_cols) != 0) {
-    const bool is_done = (state.is_scaling_only != 0) | (state.takes_signs != 0);
-    is_any = !is_done & (wants_all | has_nonfinite);
-  }
-};
-
 /// What a block knows of a batch.
 template <class T>
 struct OpenCalls {
@@ -32,7 +19,7 @@ struct OpenCalls {
 
 template <class T, Fp64Summation kSummation, class Shape>
 __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
-    answer_exceptions_of_all_sm90(const __grid_constant__ DeviceCalls<T> calls, int num_levels) {
+    answer_exceptions_of_all_sm90(int num_levels, const __grid_constant__ DeviceCalls<T> calls) {
   extern __shared__ double2 shared_memory[];
   __shared__ alignas(16) unsigned char open_memory[sizeof(OpenCalls<T>)];  // DeviceCall is no trivial type
   OpenCalls<T>& open = *reinterpret_cast<OpenCalls<T>*>(open_memory);
@@ -42,7 +29,7 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
   __syncthreads();
   bool is_any = false;
   for (std::int64_t i = threadIdx.x; i < calls.num_calls; i += kThreads) {
-    if (!Left(first.state[i]).is_any) continue;
+    if (!Exceptions(first.state[i]).is_any()) continue;
     atomicOr(&open.is_open[i / 32], 1U << i % 32);
     is_any = true;
   }
@@ -54,12 +41,8 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
       if (threadIdx.x == 0) open.call = calls.at(word * 32 + __ffs(static_cast<int>(left)) - 1);
       __syncthreads();
       const DeviceCall<T>& call = open.call;
-      const Left of_call(*call.state);
-      if (of_call.wants_all) {
-        answer_all_pairs<T, kSummation, Shape>(call,
-                                               TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
-      }
-      if (of_call.has_nonfinite) answer_nonfinite_lines(call);
+      answer<T, kSummation>(call, Exceptions(*call.state),
+                            TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
       __syncthreads();
     }
   }
@@ -75,8 +58,8 @@ Status answer_exceptions_of_all(const DeviceCalls<T>& calls, int num_sms, produc
   return launch_with_tiles(
       calls.first, kKernelBytes, num_sms,
       [&]<Fp64Summation kSummation, class Shape>(const base::DeviceLimits& limits, int num_levels) {
-        return launch<Shape>("the FP64 rung of a batch", answer_exceptions_of_all_sm90<T, kSummation, Shape>, calls,
-                             limits, kKernelBytes, num_levels, num_sms, queue);
+        return launch<Shape>("the FP64 rung of a batch", answer_exceptions_of_all_sm90<T, kSummation, Shape>, limits,
+                             kKernelBytes, 0, num_levels, num_sms, queue, calls);
       });
 }
 

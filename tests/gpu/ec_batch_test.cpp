@@ -253,11 +253,14 @@ TYPED_TEST(EcBatch, HasTheLaunchesOfOneProduct) {
     EXPECT_GT(parts, 1U) << what;
     EXPECT_EQ(kernels, parts * kPhases) << what;
   }
-  EXPECT_EQ(launches(1, 0, false, T(1)).first, kPhases);
-  // Long rows of A lie across memory: those of real numbers and of one product a cluster holds, beside the lines of B. Others have
-  // a split of their own, and one decision is made for both operands.
-  EXPECT_EQ(launches(1, 0, false, T(1), 2100).first, kIsComplex<T> ? kPhases + 1 : kPhases) << "of long lines";
-  EXPECT_EQ(launches(3, 0, false, T(1), 2100).first, kPhases + 1) << "3 of long lines";
+  // Of one product the FP64 rung comes with the decision.
+  EXPECT_EQ(launches(1, 0, false, T(1)).first, kPhases - 1);
+  // Long rows of A lie across memory: clusters hold them, beside the lines of B. Longer ones have a split of their own, and one decision is
+  // made for both operands.
+  EXPECT_EQ(launches(1, 0, false, T(1), 2100).first, kPhases - 1) << "of long lines";
+  EXPECT_EQ(launches(3, 0, false, T(1), 2100).first, kPhases) << "3 of long lines";
+  EXPECT_EQ(launches(1, 0, false, T(1), 8300).first, kPhases) << "of longer lines";
+  EXPECT_EQ(launches(3, 0, false, T(1), 8300).first, kPhases + 1) << "3 of longer lines";
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "num/ec_profile.hpp"
 #include "num/ec_range.hpp"
 #include "num/line_stats.hpp"
+#include "schemes/ec/device_decide.hpp"
 #include "schemes/ec/device_planes_oracle.hpp"
 #include "schemes/ec/device_profile.hpp"
 #include "schemes/ec/device_split.hpp"
@@ -69,7 +70,7 @@ struct Expected {
         line.lsb = -149;
       }
       stats.push_back(line);
-      if (line.is_finite) flags |= num::ec_line_flags(limits_of(format), sight, lines.length);
+      if (line.is_finite) flags |= ec_judged_flags(lines, i, format, limits_of(format), scale, sight);
       if (!line.is_finite) ++nonfinite;
     }
   }
@@ -116,13 +117,6 @@ Sum sum_of(const DeviceArray<EcReport>& reports, int count) {
     sum.b_nonfinite += report.b_nonfinite();
   }
   return sum;
-}
-
-/// The device judges parts of lines, so it may miss density where the line has it.
-void expect_flags(std::uint32_t found, std::uint32_t wanted, const std::string& name) {
-  constexpr std::uint32_t kDensity = num::kEcNotDense | num::kEcNotDense << 4;
-  EXPECT_EQ(found & ~kDensity, wanted & ~kDensity) << name;
-  EXPECT_EQ(found & wanted & kDensity, wanted & kDensity) << name;
 }
 
 void expect_equal(const num::EcProfile& found, const num::EcProfile& wanted, const std::string& name) {
@@ -181,7 +175,7 @@ void expect_split(const EcLines& a, const EcLines& b, EcFormat format, const std
   expect_equal(device_b.planes, device_b.row_stride, device_b.scales, want_b, name + " b");
   EXPECT_EQ(a_stats.download(), want_a.stats) << name;
   const Sum found = sum_of(reports, num_reports);
-  expect_flags(found.flags, want_a.flags | want_b.flags << 4, name);
+  EXPECT_EQ(found.flags, want_a.flags | want_b.flags << 4) << name;
   EXPECT_EQ(found.a_nonfinite, want_a.nonfinite) << name;
   EXPECT_EQ(found.b_nonfinite, want_b.nonfinite) << name;
   EXPECT_TRUE(reports.guards_are_intact() && a_stats.guards_are_intact()) << name;
@@ -240,12 +234,12 @@ TEST_F(DeviceEcSplitTest, HasTheBitsOfTheHost) {
   }
 }
 
-// Lines across memory of 1025 to 8192 real numbers are held by clusters that have 16 of them, and 1024 terms a CTA; others are
-// not. What a split is told by is how many reports it makes.
-TEST_F(DeviceEcSplitTest, HoldsLinesAcrossMemoryAsAWhole) {
-  constexpr std::int64_t kLines = 33;
-  const auto num_reports = [](std::int64_t k, EcFormat format) {
-    const EcLines lines(kLines, k, true);
+// Real lines of up to 8192 terms wait in shared memory in FP16: across memory by clusters that have 16 of them, along it by warps that have 2048
+// terms each. Others do not. What a split is told by is how many reports it makes.
+TEST_F(DeviceEcSplitTest, HoldsLinesInSharedMemory) {
+  constexpr std::int64_t kLines = 2113;
+  const auto num_reports = [](std::int64_t k, bool is_across, EcFormat format) {
+    const EcLines lines(kLines, k, is_across);
     const DeviceEcOperand operand(lines, format);
     const DeviceArray<EcReport> reports(static_cast<std::size_t>(product::ec_most_reports(kLines, 0)));
     int count = 0;
@@ -256,37 +250,44 @@ TEST_F(DeviceEcSplitTest, HoldsLinesAcrossMemoryAsAWhole) {
     EXPECT_EQ(kernels, 1U) << k;
     return count;
   };
-  for (const std::int64_t k : {1025, 2048, 3000, 4096, 8192}) {
+  for (const std::int64_t k : {40, 700, 1025, 2048, 3000, 4096, 8192}) {
     const std::int64_t of_clusters = base::ceil_div(kLines, std::int64_t{16}) * HeldTerms::ranks_of(k);
-    EXPECT_EQ(num_reports(k, EcFormat::kF16), of_clusters) << k;
-    EXPECT_NE(num_reports(k, EcFormat::kTf32), of_clusters) << k;
+    EXPECT_EQ(num_reports(k, true, EcFormat::kF16), of_clusters) << k;
   }
-  EXPECT_EQ(num_reports(1024, EcFormat::kF16), 3 * 2);  // a unit a warp
-  EXPECT_EQ(num_reports(8193, EcFormat::kF16), 2 * 8);  // more than a cluster holds
+  for (const std::int64_t k : {40, 700, 1025, 2048, 3000, 4096, 8192}) {
+    const std::int64_t warps = k <= 2048 ? 1 : k <= 4096 ? 2 : 4;
+    EXPECT_EQ(num_reports(k, false, EcFormat::kF16), base::ceil_div(kLines * warps, std::int64_t{8})) << k;
+  }
+  EXPECT_EQ(num_reports(8193, true, EcFormat::kF16), base::ceil_div(kLines, std::int64_t{32}) * 8);
+  EXPECT_EQ(num_reports(2048, true, EcFormat::kTf32), base::ceil_div(kLines, std::int64_t{32}) * 8);
+  EXPECT_EQ(num_reports(2048, false, EcFormat::kTf32), base::ceil_div(kLines * 2, std::int64_t{8}));
 }
 
-// Density is judged by parts of a line, of which some may have more tiny elements than their share. Which parts these are does not hang on
-// whether both operands are split together, one is kept, or they are those of a batch of one product: formats, and so bits, hang on it. Lines
-// along memory are many enough for warps that have two parts each.
+// Density is judged by parts of a line, of which some may have more tiny elements than their share. Which parts these are follows from the
+// line's length alone, whether both operands are split together, one is kept, or they are those of a batch of few or many products, along memory
+// or across it: formats, and so bits, hang on it.
 TEST_F(DeviceEcSplitTest, FlagsAreThoseOfTheLinesWhoeverSplitsThem) {
   std::mt19937_64 rng(6);
   const int num_sms = gpu_test::num_multiprocessors();
+  constexpr EcFormat kFormat = EcFormat::kF16;
   constexpr std::uint32_t kDensity = num::kEcNotDense | num::kEcNotDense << 4;
+  constexpr std::int32_t kMostProducts = 40;
   int num_dense = 0;
   int num_rounds = 0;
-  for (const std::int64_t k : {1100, 2048, 2100, 4096, 8192}) {
-    const std::int64_t along = k <= 2048 ? 2100 : 1100;
-    for (const bool is_a_across : {true, false}) {
-      EcLines a(is_a_across ? 40 : along, k, is_a_across);
-      EcLines b(is_a_across ? along : 40, k, !is_a_across);
+  for (const std::int64_t k : {300, 700, 1024, 1100, 2048, 2100, 4096, 8192, 9000}) {
+    const std::int64_t many = k <= 2048 ? 2100 : 1100;
+    for (const int layout : {0, 1, 2, 3}) {
+      EcLines a(layout % 2 == 0 ? 40 : many, k, layout % 2 == 0);
+      EcLines b(layout % 2 == 0 ? many : 40, k, layout / 2 == 0);
       a.fill(rng, 1);
       b.fill(rng, 1);
       const std::int64_t most_reports = product::ec_most_reports(a.num_lines, b.num_lines);
-      const DeviceArray<EcReport> reports(static_cast<std::size_t>(most_reports));
-      const EcObservation observation{limits_of(EcFormat::kF16), reports.data(), nullptr};
-      for (int round = 0; round < 8; ++round) {
+      const DeviceArray<EcReport> reports(static_cast<std::size_t>(kMostProducts * most_reports));
+      const EcObservation observation{limits_of(kFormat), reports.data(), nullptr};
+      for (int round = 0; round < 6; ++round) {
         EcLines tiny_a = a;
         EcLines tiny_b = b;
+        std::uint32_t want = 0;  // of a line of each, for the others have no flags
         for (EcLines* lines : {&tiny_a, &tiny_b}) {
           const auto line = static_cast<std::int64_t>(rng() % 40);
           for (int run = 0; run < 2; ++run) {
@@ -294,26 +295,36 @@ TEST_F(DeviceEcSplitTest, FlagsAreThoseOfTheLinesWhoeverSplitsThem) {
             const auto length = static_cast<std::int64_t>(rng() % static_cast<unsigned>(k / 24));
             for (std::int64_t h = begin; h < std::min(k, begin + length); ++h) (*lines)(line, h) = 0x1p-40F;
           }
+          problem::Lines<float> changed = lines->lines(lines->memory.data());
+          changed.data += line * changed.line_stride;
+          changed.num_lines = 1;
+          want |= Expected(changed, kFormat, product::ec_line_bytes(kFormat, k)).flags << (lines == &tiny_a ? 0 : 4);
         }
-        const DeviceEcOperand device_a(tiny_a, EcFormat::kF16);
-        const DeviceEcOperand device_b(tiny_b, EcFormat::kF16);
+        const DeviceEcOperand device_a(tiny_a, kFormat);
+        const DeviceEcOperand device_b(tiny_b, kFormat);
         int count = 0;
         const auto flags_of = [&](const DeviceEcSplit<float>& of_a, const DeviceEcSplit<float>& of_b) {
-          const Status status =
-              device_ec_split<float>(of_a, of_b, EcFormat::kF16, observation, 1.0F, num_sms, count, nullptr);
+          const Status status = device_ec_split<float>(of_a, of_b, kFormat, observation, 1.0F, num_sms, count, nullptr);
           EXPECT_TRUE(status.ok()) << status.reason();
           return sum_of(reports, count).flags;
         };
-        const std::uint32_t both = flags_of(device_a.task(), device_b.task());
-        const std::uint32_t apart = flags_of(device_a.task(), {}) | flags_of({}, device_b.task());
-        const Status status = device_ec_split_batch<float>({1, most_reports}, {device_a.task()}, {device_b.task()},
-                                                           EcFormat::kF16, observation, 1.0F, num_sms, count, nullptr);
-        ASSERT_TRUE(status.ok()) << status.reason();
-        const std::string what =
-            std::to_string(k) + (is_a_across ? " a across, " : " b across, ") + std::to_string(round);
-        EXPECT_EQ(both, apart) << what;
-        EXPECT_EQ(both, sum_of(reports, count).flags) << what << ", a batch";
-        num_dense += (both & kDensity) == 0 ? 1 : 0;
+        const std::string what = std::to_string(k) + " layout " + std::to_string(layout) + " " + std::to_string(round);
+        EXPECT_EQ(flags_of(device_a.task(), device_b.task()), want) << what;
+        EXPECT_EQ(flags_of(device_a.task(), {}) | flags_of({}, device_b.task()), want) << what << ", apart";
+        // Products of the same operands, found by arrays; that their planes lie in one place hurts nobody.
+        const DeviceArray<const float*> a_array(std::vector<const float*>(kMostProducts, device_a.task().lines.data));
+        const DeviceArray<const float*> b_array(std::vector<const float*>(kMostProducts, device_b.task().lines.data));
+        DeviceEcSplits<float> all_a{device_a.task()};
+        DeviceEcSplits<float> all_b{device_b.task()};
+        all_a.array = a_array.data();
+        all_b.array = b_array.data();
+        for (const std::int32_t products : {1, kMostProducts}) {
+          const Status status = device_ec_split_batch<float>({products, most_reports}, all_a, all_b, kFormat,
+                                                             observation, 1.0F, num_sms, count, nullptr);
+          ASSERT_TRUE(status.ok()) << status.reason();
+          EXPECT_EQ(sum_of(reports, count).flags, want) << what << ", a batch of " << products;
+        }
+        num_dense += (want & kDensity) == 0 ? 1 : 0;
         ++num_rounds;
       }
     }
@@ -457,7 +468,7 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
                                    (is_conjugated ? " conjugated" : "") + (format == EcFormat::kF16 ? " f16" : " tf32");
           for (std::size_t x = 0; x < 2; ++x) expect_equal(*planes[x], row_stride, *scales[x], expected[x], name);
           const Sum found = sum_of(reports, num_reports);
-          expect_flags(found.flags, expected[0].flags | expected[1].flags << 4, name);
+          EXPECT_EQ(found.flags, expected[0].flags | expected[1].flags << 4) << name;
           EXPECT_EQ(2 * found.a_nonfinite, expected[0].nonfinite) << name;
           EXPECT_EQ(found.b_nonfinite, expected[1].nonfinite) << name;
           if (format == EcFormat::kF16) {
@@ -486,7 +497,7 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
   return state.download()[0];
 }
 
-// A block of 256 threads reads them, each several at a time.
+// A block of 128 threads reads them, each several at a time.
 TEST_F(DeviceEcSplitTest, DecisionsReadEveryReport) {
   for (const int count : {1, 2, 255, 256, 257, 511, 1023, 1024, 1025, 1900, 2049, 5003}) {
     const std::vector<EcReport> plain(static_cast<std::size_t>(count), EcReport::of(num::kEcNotFine, 0, 0, 1));
@@ -505,38 +516,57 @@ TEST_F(DeviceEcSplitTest, DecisionsReadEveryReport) {
   }
 }
 
-// Long lines across memory have a launch of their own, the second of which reads what the first has decided.
+/// What the first split has found of an operand's lines, and a decision reads.
+[[nodiscard]] std::vector<num::LineStats> stats_of(const EcLines& lines) {
+  const std::int64_t row_stride = product::ec_line_bytes(EcFormat::kF16, lines.length);
+  return Expected(lines.lines(lines.memory.data()), EcFormat::kF16, row_stride).stats;
+}
+
 TEST_F(DeviceEcSplitTest, DecisionsMakeAllPlanesAgainOrNone) {
   std::mt19937_64 rng(11);
   for (const int layout : {0, 1, 2, 3}) {
-    EcLines a(37, 2100, layout % 2 == 0);
-    EcLines b(70, 2100, layout / 2 == 0);
-    a.fill(rng, 60);
-    b.fill(rng, 20);
-    const std::string name = "layout " + std::to_string(layout);
-    for (const bool is_second : {true, false}) {
-      const DeviceEcOperand device_a(a, EcFormat::kTf32);
-      const DeviceEcOperand device_b(b, EcFormat::kTf32);
-      std::vector<EcReport> of_lines(900);
-      if (is_second) of_lines[700] = EcReport::of(num::kEcNotFine | num::kEcNotDense, 0, 0, 0);
-      const DeviceArray<EcReport> reports(of_lines);
-      const DeviceArray<device::DeviceState> state(1);
-      EcDecision decision;
-      decision.reports = reports.data();
-      decision.num_reports = static_cast<int>(of_lines.size());
-      decision.state = state.data();
-      const Status status = device_ec_decide<float>(decision, device_a.task(), device_b.task(), 1.0F,
-                                                    gpu_test::num_multiprocessors(), nullptr);
-      ASSERT_TRUE(status.ok()) << status.reason();
-      EXPECT_EQ(state.download()[0].ec_stage, is_second ? 1 : 0) << name;
-      for (const DeviceEcOperand* o : {&device_a, &device_b}) {
-        if (is_second) {
-          const Expected want(o->host.lines(o->host.memory.data()), EcFormat::kTf32, o->row_stride);
-          expect_equal(o->planes, o->row_stride, o->scales, want, name);
-        } else {
-          const std::vector<std::int8_t> planes = o->planes.download();
-          const auto poison = static_cast<std::int8_t>(DeviceArray<std::int8_t>::kPoison);
-          EXPECT_EQ(std::count(planes.begin(), planes.end(), poison), std::ssize(planes)) << name << ": not asked for";
+    for (const std::int64_t gap : {0, 3}) {
+      for (const std::int64_t k : {5, 1024, 2100}) {
+        EcLines a(37, k, layout % 2 == 0, gap);
+        EcLines b(70, k, layout / 2 == 0, gap, gap / 3);
+        a.fill(rng, 60);
+        b.fill(rng, 20);
+        for (std::int64_t i = 0; i < 37; i += 4) a.scale_line(i, static_cast<int>(rng() % 240) - 120);
+        a(2, k / 2) = std::numeric_limits<float>::infinity();
+        for (std::int64_t h = 0; h < k; ++h) b(5, h) = h % 2 == 0 ? 0.0F : -0.0F;
+        const std::string name =
+            "layout " + std::to_string(layout) + " gap " + std::to_string(gap) + " k " + std::to_string(k);
+        const DeviceArray<num::LineStats> a_stats(stats_of(a));
+        const DeviceArray<num::LineStats> b_stats(stats_of(b));
+        for (const bool is_second : {true, false}) {
+          const DeviceEcOperand device_a(a, EcFormat::kTf32);
+          const DeviceEcOperand device_b(b, EcFormat::kTf32);
+          DeviceEcSplit<float> task_a = device_a.task();
+          DeviceEcSplit<float> task_b = device_b.task();
+          task_a.stats = a_stats.data();
+          task_b.stats = b_stats.data();
+          std::vector<EcReport> of_lines(900);
+          if (is_second) of_lines[700] = EcReport::of(num::kEcNotFine | num::kEcNotDense, 0, 0, 0);
+          const DeviceArray<EcReport> reports(of_lines);
+          const DeviceArray<device::DeviceState> state(1);
+          EcDecision decision;
+          decision.reports = reports.data();
+          decision.num_reports = static_cast<int>(of_lines.size());
+          decision.state = state.data();
+          const Status status =
+              device_ec_decide<float>(decision, task_a, task_b, 1.0F, gpu_test::num_multiprocessors(), nullptr);
+          ASSERT_TRUE(status.ok()) << status.reason();
+          EXPECT_EQ(state.download()[0].ec_stage, is_second ? 1 : 0) << name;
+          for (const DeviceEcOperand* o : {&device_a, &device_b}) {
+            if (is_second) {
+              const Expected want(o->host.lines(o->host.memory.data()), EcFormat::kTf32, o->row_stride);
+              expect_equal(o->planes, o->row_stride, o->scales, want, name);
+            } else {
+              const std::vector<std::int8_t> planes = o->planes.download();
+              const auto poison = static_cast<std::int8_t>(DeviceArray<std::int8_t>::kPoison);
+              EXPECT_EQ(std::count(planes.begin(), planes.end(), poison), std::ssize(planes)) << name << ": not asked for";
+            }
+          }
         }
       }
     }

@@ -68,17 +68,23 @@ __device__ void store_four(std::int8_t* row, int k, const float4& x, const Scali
   *reinterpret_cast<Bytes*>(to + kBlockBytes / 2) = quad.lo;
 }
 
-template <class T, EcFormat kFormat, int kHeldQuads, bool kIsAligned, class AnyOperand, class AnyShared>
+/// A warp takes every width-th run of 256 terms, two times four terms a lane, and so whole parts of the line.
+template <class T, EcFormat kFormat, bool kIsAligned, class AnyOperand>
 __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
-                            AnyShared& shared) {
+                            Shared& shared) {
+  constexpr int kHeldQuads = kQuadsOfUnit;
+  constexpr int kHeldRuns = kHeldQuads / 2;
+  static_assert(2 * 128 == kJudgedRun && kHeldRuns <= kJudgedParts && kHeldRuns % 2 == 0);
   const int warp = thread_index() / 32;
   const int lane = thread_index() % 32;
   const int width = o.warps_per_line;
+  const int place = warp % width;
   const std::int64_t i = static_cast<std::int64_t>(block) * (kWarps / width) + warp / width;
   const bool has_line = i < o.num_lines;
   const Reader<T> reader(o, i);
-  const int first = (warp % width * 32 + lane) * 4;
-  const int step = width * 128;
+  const int first = place * kJudgedRun + lane * 4;
+  const int step = width * kJudgedRun;
+  const auto held_from = [&](int q) { return first + q / 2 * step + q % 2 * 128; };
   constexpr std::int64_t kBlock = product::ec_block_length(kFormat);
   const int end = has_line ? static_cast<int>(ceil_div(o.length, kBlock) * kBlock) : 0;  // of the line with its padding
 
@@ -88,12 +94,15 @@ __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, cons
 #pragma unroll
   for (int q = 0; q < kHeldQuads; ++q) {
     held[q] = make_float4(0, 0, 0, 0);
-    if (has_line) held[q] = load_four<T, kIsAligned>(o, reader, first + q * step);
+    if (has_line) held[q] = load_four<T, kIsAligned>(o, reader, held_from(q));
   }
 #pragma unroll
   for (int q = 0; q < kHeldQuads; ++q) observe(held[q]);
-#pragma unroll 4
-  for (int k = first + kHeldQuads * step; k < end; k += step) observe(load_four<T, kIsAligned>(o, reader, k));
+#pragma unroll 2
+  for (int k = first + kHeldRuns * step; k < end; k += step) {
+    observe(load_four<T, kIsAligned>(o, reader, k));
+    observe(load_four<T, kIsAligned>(o, reader, k + 128));
+  }
 
   // As integers magnitudes, infinity and NaN have the order of their bits.
   largest = __uint_as_float(__reduce_max_sync(kWholeWarp, __float_as_uint(largest)));
@@ -106,47 +115,37 @@ __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, cons
   const bool is_skipped = scale == num::kSkipLine;
   const Scaling scaling(scale);
   std::int8_t* const row = o.own_planes() + i * o.row_stride;
-  // Where a lane holds twice as much, every other round of 128 terms may be of another part of the line.
-  constexpr bool kHasTwo = kHeldQuads > kQuadsOfUnit;
-  static_assert(kHeldQuads == kQuadsOfUnit || kHeldQuads == 2 * kQuadsOfUnit);
-  Counts counts;
-  Counts odd_counts;
   Glance<kFormat> glance(limits);
-  Glance<kFormat> odd_glance(limits);
-  const auto store = [&](int k, float4 x, Glance<kFormat>& seen) {
+  const auto store = [&](int k, float4 x) {
+    if (k >= end) return;
     if (scaling.needs_rest())
       x = make_float4(scaling.rest(x.x), scaling.rest(x.y), scaling.rest(x.z), scaling.rest(x.w));
-    store_four<kFormat>(row, k, x, scaling, seen);
+    store_four<kFormat>(row, k, x, scaling, glance);
   };
+  std::uint32_t dense_of_runs[kHeldRuns / 2] = {};  // that are held, 16 bits each
 #pragma unroll
   for (int q = 0; q < kHeldQuads; ++q) {
-    if (first + q * step < end) store(first + q * step, held[q], kHasTwo && q % 2 != 0 ? odd_glance : glance);
+    store(held_from(q), held[q]);
+    if (q % 2 != 0) dense_of_runs[q / 4] |= glance.take_dense() << 16 * (q / 2 % 2);
   }
-  counts.dense = glance.take_dense();
-  if constexpr (kHasTwo) odd_counts.dense = odd_glance.take_dense();
-  bool is_odd = false;
-#pragma unroll 4
-  for (int k = first + kHeldQuads * step; k < end; k += step, is_odd = !is_odd) {
-    store(k, load_four<T, kIsAligned>(o, reader, k), glance);
-    const std::uint32_t dense = glance.take_dense();
-    if (kHasTwo && is_odd) {
-      odd_counts.dense += dense;
-    } else {
-      counts.dense += dense;
-    }
+  std::uint32_t dense_beyond = 0;  // where eight warps have a line, and so a part each
+#pragma unroll 2
+  for (int k = first + kHeldRuns * step; k < end; k += step) {
+    store(k, load_four<T, kIsAligned>(o, reader, k));
+    store(k + 128, load_four<T, kIsAligned>(o, reader, k + 128));
+    dense_beyond += glance.take_dense();
   }
 
   if (!has_line) return;
-  counts.dense = __reduce_add_sync(kWholeWarp, counts.dense);
+#pragma unroll
+  for (std::uint32_t& two : dense_of_runs) two = __reduce_add_sync(kWholeWarp, two);
+  if (end > kHeldRuns * step) dense_beyond = __reduce_add_sync(kWholeWarp, dense_beyond);
   float smallest = glance.smallest(limits);
-  if constexpr (kHasTwo) {
-    odd_counts.dense = __reduce_add_sync(kWholeWarp, odd_counts.dense);
-    smallest = fminf(smallest, odd_glance.smallest(limits));
-  }
+  Counts counts;
   if (__any_sync(kWholeWarp, !is_skipped && smallest == kUnknown)) {
     std::uint32_t code = kAllZero;
 #pragma unroll 1
-    for (int k = first; k < static_cast<int>(o.length); k += step) {
+    for (int k = first; k < static_cast<int>(o.length); k += (k - first) % step == 0 ? 128 : step - 128) {
       const float4 x = load_four<T, kIsAligned>(o, reader, k);
       const int left = static_cast<int>(o.length) - k;
       look_again(x.x, true, scaling, limits, code, counts);
@@ -159,26 +158,20 @@ __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, cons
   }
   // Numbers that are not negative are in the order of their bits.
   smallest = __uint_as_float(__reduce_min_sync(kWholeWarp, __float_as_uint(smallest)));
-  if (lane != 0) return;
-  if (warp % width == 0) {
+  if (lane == 0 && place == 0) {
     o.own_scales()[i] = scale;
     store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
     if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
   }
-  if (is_skipped) return;
-  const int parts = kHasTwo ? o.parts_per_line : width;
-  const auto judge_part = [&](int part, const Counts& of_part) {
-    const std::int64_t length = terms_of_part(o.length, std::int64_t{part} * 128, 128, std::int64_t{parts} * 128);
-    judge(shared.report, is_a, limits, largest, smallest, of_part, static_cast<int>(length), parts, o.length);
-  };
-  if constexpr (kHasTwo) {
-    if (parts > width) {
-      judge_part(warp % width + width, odd_counts);
-    } else {
-      counts.add(odd_counts);
-    }
+  // Run x of the warp is run x width + place of the line: of part x % parts of the warp's, one a lane.
+  const int parts = kJudgedParts / width;
+  if (is_skipped || lane >= parts) return;
+  counts.dense = dense_beyond;
+#pragma unroll
+  for (int x = 0; x < kHeldRuns; ++x) {
+    if ((x & (parts - 1)) == lane) counts.dense += dense_of_runs[x / 2] >> 16 * (x % 2) & 0xFFFF;
   }
-  judge_part(warp % width, counts);
+  judge(shared.report, is_a, limits, largest, smallest, counts, lane * width + place, o.length);
 }
 
 // ---- across the lines ----
@@ -315,21 +308,18 @@ template <class AnyShared>
   return {over_parts(unit_shift, counts.dense, add), over_parts(unit_shift, counts.not_full, add)};
 }
 
-/// Behind what all warps of a CTA have written to `shared`, by all threads: whether this one, of the first warp, has line i to judge.
+/// Behind what all warps of a CTA have written to `shared`, by all threads, of which the first have a line i of the cluster each, and the others
+/// the same lines again: says what the line is, but for its parts.
 template <class AnyOperand, class AnyShared>
-[[nodiscard]] __device__ bool end_lines(const AnyOperand& o, AnyShared& shared, std::int64_t i, bool has_line,
-                                        unsigned rank, bool is_a, std::int32_t scale, float largest, EcFormat format) {
+__device__ void end_lines(const AnyOperand& o, AnyShared& shared, std::int64_t i, int lines_of_unit, unsigned rank,
+                          bool is_a, std::int32_t scale, float largest, EcFormat format) {
   __syncthreads();
   if (base::cluster_size() > 1 && thread_index() == 0)
     base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all threads have waited
-  if (thread_index() / 32 != 0 || !has_line) return false;
-  const bool is_skipped = scale == num::kSkipLine;
-  if (rank == 0) {
-    o.own_scales()[i] = scale;
-    store_stats(o, i, scale, product::ec_top_exponent(format), largest == 0);
-    if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
-  }
-  return !is_skipped;
+  if (rank != 0 || thread_index() >= lines_of_unit || i >= o.num_lines) return;
+  o.own_scales()[i] = scale;
+  store_stats(o, i, scale, product::ec_top_exponent(format), largest == 0);
+  if (scale == num::kSkipLine && i % o.forms == 0) count_nonfinite(shared.report, is_a);
 }
 
 template <class T, EcFormat kFormat, int kHeldUnits, class AnyOperand>
@@ -421,17 +411,17 @@ __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, con
   }
   shared.counts[warp][lane] = sum_over_parts(o.unit_shift, counts);
   shared.smallest[warp][lane] = over_parts(o.unit_shift, smallest, fminf);
-  if (!end_lines(o, shared, i, has_line && lane < 1 << o.unit_shift, rank, is_a, scale, largest, kFormat)) return;
+  end_lines(o, shared, i, 1 << o.unit_shift, rank, is_a, scale, largest, kFormat);
+  if (warp != 0 || !has_line || is_skipped) return;
+  // Runs of this CTA are of one part where a unit is 32 terms wide: it has every eighth, or one alone. Where a unit is 64 wide, it has two
+  // runs, four warps each; a lane judges one of them.
   counts = {};
   smallest = kNoneSmall;
   for (int w = 0; w < kWarps; ++w) {
-    counts.add(shared.counts[w][lane]);
+    if (w * parts / kWarps == place.part) counts.add(shared.counts[w][lane]);
     smallest = fminf(smallest, shared.smallest[w][lane]);
   }
-  const std::int64_t run = std::int64_t{kWarps} * parts * kUnit;  // of this CTA, every so many of all
-  const std::int64_t length = terms_of_part(o.length, rank * run, run, ranks * run);
-  judge(shared.report, is_a, limits, largest, smallest, counts, static_cast<int>(length), static_cast<int>(ranks),
-        o.length);
+  judge(shared.report, is_a, limits, largest, smallest, counts, static_cast<int>(rank) * parts + place.part, o.length);
 }
 
 }  // namespace

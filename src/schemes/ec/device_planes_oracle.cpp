@@ -2,6 +2,7 @@
 #include "schemes/ec/device_planes_oracle.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -9,6 +10,7 @@
 
 #include "kizami/formats.hpp"
 #include "num/line_stats.hpp"
+#include "schemes/ec/judged_parts.hpp"
 
 namespace kizami::ec {
 namespace {
@@ -64,6 +66,18 @@ num::EcLineSight ec_split_line(const problem::Lines<float>& lines, std::int64_t 
     std::memcpy(to + product::kEcBlockBytes / 2, &lo.bits, size);
   }
   return sight;
+}
+
+std::uint32_t ec_judged_flags(const problem::Lines<float>& lines, std::int64_t i, EcFormat format,
+                              const num::EcRangeLimits& limits, std::int32_t scale, num::EcLineSight sight) {
+  std::array<std::int64_t, kJudgedParts> missing{};
+  for (std::int64_t h = 0; h < lines.length; ++h) {
+    const float y = std::ldexp(lines.data[i * lines.line_stride + h * lines.inner_stride], scale);
+    if (std::fabs(ec_narrow(y, format).value) < limits.dense) ++missing[static_cast<std::size_t>(judged_part(h))];
+  }
+  const std::int64_t most = *std::max_element(missing.begin(), missing.end());
+  sight.num_dense = most * num_judged_parts(lines.length) * 4 <= lines.length ? lines.length : 0;
+  return num::ec_line_flags(limits, sight, lines.length);
 }
 
 }  // namespace kizami::ec

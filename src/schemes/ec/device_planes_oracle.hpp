@@ -33,4 +33,10 @@ struct EcNarrow {
 num::EcLineSight ec_split_line(const problem::Lines<float>& lines, std::int64_t i, product::EcFormat format,
                                const num::EcRangeLimits& limits, std::int8_t* row, std::int32_t& scale);
 
+/// num::ec_line_flags() of a finite line, given its scale and sight, as the device has them: a line is dense only if each of its parts has its
+/// share of elements that are (judged_parts.hpp).
+[[nodiscard]] std::uint32_t ec_judged_flags(const problem::Lines<float>& lines, std::int64_t i,
+                                            product::EcFormat format, const num::EcRangeLimits& limits,
+                                            std::int32_t scale, num::EcLineSight sight);
+
 }  // namespace kizami::ec

@@ -21,6 +21,7 @@
 #include "base/phase_range.hpp"
 #include "fp64/device.hpp"
 #include "problem/lines.hpp"
+#include "schemes/ec/device_decide.hpp"
 #include "schemes/ec/device_plan.hpp"
 #include "schemes/ec/device_planes_plan.hpp"
 #include "schemes/ec/device_planes_run.hpp"
@@ -78,14 +79,26 @@ class EcCall {
       return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
     const base::PhaseRange phase(base::Phase::kFp64);
-    return is_batch() ? fp64::answer_left_of_all(exceptions_of_all(), num_sms_, queue_)
-                      : fp64::answer_left(exceptions(), num_sms_, queue_);
+    if (is_batch()) return fp64::answer_left_of_all(exceptions_of_all(), num_sms_, queue_);
+    if (!decision_answers()) return fp64::answer_left(exceptions(), num_sms_, queue_);
+    if (problem_.alpha.device == nullptr) return {};
+    return device::writes_c(fp64::answer_signs(exceptions_told(), num_sms_, queue_));
   }
 
  private:
   /// Whether a side is the kernels' a (0) or b (1).
   [[nodiscard]] std::size_t role_of(Side side) const { return (side == Side::kA) != is_transposed_ ? 0 : 1; }
   [[nodiscard]] bool has_kept() const { return kept_[0] || kept_[1]; }
+  /// Whether the FP64 rung comes with the decision, and so before the product: not where the host may yet refuse the call, or knows that signs
+  /// answer it.
+  [[nodiscard]] bool decision_answers() const {
+    return !is_batch() && !plan_.policy.may_sync && !fp64::is_known_nonfinite(problem_.alpha);
+  }
+  /// Of the lines of the kernels' a (0) or b (1).
+  [[nodiscard]] num::LineStats* stats(std::size_t role) const {
+    if (kept_[role]) return kept_[role]->stats;
+    return role == 0 ? buffers_.a.stats : buffers_.b.stats;
+  }
 
   [[nodiscard]] std::int64_t row_stride(int stage) const {
     return product::ec_line_bytes(ec_format(ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage)]),
@@ -105,7 +118,7 @@ class EcCall {
   }
   [[nodiscard]] DeviceEcSplits<T> operand(Side side, const DeviceEcLineBuffers& buffers, int stage) const {
     DeviceEcSplits<T> split{
-        {side == Side::kA ? rows_ : columns_, buffers.planes, row_stride(stage), buffers.scales, buffers.stats}};
+        {side == Side::kA ? rows_ : columns_, buffers.planes, row_stride(stage), buffers.scales, stats(role_of(side))}};
     if (!is_batch()) return split;
     split.array = side == Side::kA ? batch_.a_array : batch_.b_array;
     split.data_step = side == Side::kA ? batch_.a_step : batch_.b_step;
@@ -198,7 +211,10 @@ class EcCall {
     const int last = ec.num_rungs - 1;
     if (is_batch())
       return device_ec_decide_batch<T>(together(), decision, a(last), b(last), problem_.alpha, num_sms_, queue_);
-    return device_ec_decide<T>(decision, a(last), made_b(last), problem_.alpha, num_sms_, queue_);
+    if (!decision_answers())
+      return device_ec_decide<T>(decision, a(last), made_b(last), problem_.alpha, num_sms_, queue_);
+    return device::writes_c(
+        device_ec_decide_and_answer<T>(decision, a(last), made_b(last), exceptions(), num_sms_, queue_));
   }
 
   /// The refusals that only the elements justify.
@@ -276,9 +292,6 @@ class EcCall {
     fp64::DeviceCall<T> call;
     call.a = rows_;
     call.b = columns_;
-    const auto stats = [&](std::size_t role) {
-      return kept_[role] ? kept_[role]->stats : role == 0 ? buffers_.a.stats : buffers_.b.stats;
-    };
     call.a_stats = stats(role_of(Side::kA));
     call.b_stats = stats(role_of(Side::kB));
     call.summation = ec_of(plan_).fp64_summation;
@@ -288,6 +301,11 @@ class EcCall {
     call.part = problem_.part;
     call.state = buffers_.state;
     call.effort = effort_;
+    return call;
+  }
+  [[nodiscard]] fp64::DeviceCall<T> exceptions_told() const {
+    fp64::DeviceCall<T> call = exceptions();
+    call.effort = {};
     return call;
   }
   [[nodiscard]] fp64::DeviceCalls<T> exceptions_of_all() const {

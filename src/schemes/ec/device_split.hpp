@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// device_planes_oracle.hpp on a CUDA device, both operands in one launch, and the choice among the formats of a call by
-// what the first split has seen. Those of a batch are split in the same number of launches, and each chooses for itself.
+// device_planes_oracle.hpp on a CUDA device, both operands in one launch, with what a choice among formats asks
+// (device_decide.hpp). Those of a batch are split in the same number of launches.
 #pragma once
 
 #include <cstdint>
 
-#include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "num/ec_profile.hpp"
@@ -55,8 +54,8 @@ struct EcTogether {
 };
 
 /// What the first split of a call reports, and to whom. Its flags are those of num::ec_line_flags(), but that a line
-/// counts as dense only if each part of it that a warp or block has is: parts have equal shares of the elements that
-/// may not be.
+/// counts as dense only if each part of it is (judged_parts.hpp): parts have equal shares of the elements that may not
+/// be.
 struct EcObservation {
   num::EcRangeLimits limits;
   product::EcReport* reports = nullptr;  ///< [product::ec_most_reports() of the lines that are made]; null: none
@@ -64,8 +63,8 @@ struct EcObservation {
 };
 
 /// Splits the lines of both operands, to the bit as ec_split_line().
-/// Elements are read from memory once where they fit on chip: 8192 terms of lines that are contiguous, and of real lines that
-/// are neighbours, in FP16; else 4096. What is beyond is read twice, mostly from L2.
+/// Elements are read from memory once where they fit on chip: in FP16 8192 terms of lines, of real and imaginary parts together, that are
+/// contiguous or neighbours; else 4096. What is beyond is read twice, mostly from L2.
 /// An operand without lines is left out: it is kept.
 /// @param  num_reports how many of observation.reports will be written
 /// @range  one of the strides of each operand's lines should be 1, for speed
@@ -77,43 +76,10 @@ Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, pro
                        const EcObservation& observation, Factor<T> alpha, int num_sms, int& num_reports,
                        product::Queue queue);
 
-/// How a call goes on. Stages are formats in the order in which they are tried.
-struct EcDecision {
-  /// of each product; on 16 bytes, and product::kEcReportsInQuad at a time may be read
-  const product::EcReport* reports = nullptr;
-  int num_reports = 0;
-  const num::EcProfiles* profiles = nullptr;  ///< of device_ec_profile(); null: none
-  product::EcFormat formats[2] = {product::EcFormat::kF16, product::EcFormat::kTf32};  ///< the second is kTf32
-  int num_stages = 2;                                                                  ///< 1 or 2
-  bool checks_range = true;    ///< false: the first stage, whatever comes
-  bool is_transposed = false;  ///< operand a is the columns of op(B)
-  bool is_of_both = false;     ///< operand b is a, and has no reports of its own
-  std::int64_t num_pairs = 0;  ///< elements of C
-  device::DeviceState* state = nullptr;
-  /// Of a call with kept planes, whose other planes are multiplied by a launch of their own: 1 where they are of the
-  /// second stage and wanted, else -1. Null: of one without
-  std::int32_t* made_product = nullptr;
-};
-
-/// Chooses the first stage whose range holds the operands, and makes its planes if it is the second: *decision.state
-/// becomes that of a call that has decided (ec_stage, selection.rung = 0, or -1 for FP64 arithmetic; counts of lines
-/// with NaN or Inf).
-/// @queue  asynchronous, one kernel, capturable, which ends at once where the planes are those of the first split
-template <class T>
-Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,
-                        Factor<T> alpha, int num_sms, product::Queue queue);
-
 /// device_ec_split() of the products of a batch. @param num_reports of each product  @range observation has no profiles
 template <class T>
 Status device_ec_split_batch(const EcTogether& together, const DeviceEcSplits<T>& a, const DeviceEcSplits<T>& b,
                              product::EcFormat format, const EcObservation& observation, Factor<T> alpha, int num_sms,
                              int& num_reports, product::Queue queue);
-
-/// device_ec_decide() of each product of a batch. @param decision its state is [num_products]
-/// @range  no planes are kept. The planes and scales of an operand that all have are not those of the first split, which
-///         other products have
-template <class T>
-Status device_ec_decide_batch(const EcTogether& together, const EcDecision& decision, const DeviceEcSplits<T>& a,
-                              const DeviceEcSplits<T>& b, Factor<T> alpha, int num_sms, product::Queue queue);
 
 }  // namespace kizami::ec

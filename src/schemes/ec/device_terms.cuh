@@ -12,104 +12,14 @@
 #include "base/int_math.hpp"
 #include "num/ec_range.hpp"
 #include "num/line_stats.hpp"
-#include "schemes/ec/device_split.hpp"
+#include "schemes/ec/device_operand.cuh"
+#include "schemes/ec/judged_parts.hpp"
 
 namespace kizami::ec {
 namespace {
 
 using base::ceil_div;
 using product::EcFormat;
-
-constexpr int kWarps = 8;
-constexpr int kThreads = 32 * kWarps;
-constexpr int kQuadsOfUnit = 8;  ///< of four elements: as many as a lane holds along the lines for a unit across them
-constexpr int kUnit = 32;        ///< most lines of a unit, and terms that a lane has of one
-constexpr int kMostCluster = 8;
-constexpr int kQuadsAtOnce = 4;  ///< of reports that a thread of a decision asks for before it waits for the first
-constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
-constexpr std::uint32_t kSignBit = 0x80000000U;
-
-/// Strides in FP32 numbers.
-struct Operand {
-  static constexpr bool kIsBatch = false;
-  const float* data;
-  std::int64_t num_lines;  ///< that are made
-  std::int64_t length;     ///< terms of a line
-  std::int64_t line_stride;
-  std::int64_t inner_stride;  ///< from one element to the next: complex types have two terms an element
-  std::int8_t* planes;
-  std::int64_t row_stride;
-  std::int32_t* scales;
-  num::LineStats* stats;
-  std::int32_t forms;  ///< lines that are made of each complex line: 2 of A, 1 of B
-  std::int32_t is_conjugated;
-  std::int32_t is_across;
-  std::int32_t is_aligned;      ///< along: all of a line's terms can be read four at a time
-  std::int32_t warps_per_line;  ///< along
-  /// along: parts of 128 terms every so many times 128 that are judged, one or two of a warp
-  std::int32_t parts_per_line;
-  std::int32_t unit_shift;  ///< across: a unit has 2^unit_shift lines
-
-  // Where what this block's product has begins.
-  [[nodiscard]] __device__ const float* elements() const { return data; }
-  [[nodiscard]] __device__ bool reads_quads() const { return is_aligned != 0; }
-  [[nodiscard]] __device__ std::int8_t* own_planes() const { return planes; }
-  [[nodiscard]] __device__ std::int32_t* own_scales() const { return scales; }
-};
-
-/// Of a batch: block y of a grid has product y, so nothing of it is kept in registers.
-struct OperandOfBatch : Operand {
-  static constexpr bool kIsBatch = true;
-  const float* const* array;  ///< in place of data: of each product
-  std::int64_t data_step;     ///< from one product to the next; likewise below
-  std::int64_t planes_step;
-  std::int64_t scales_step;
-  std::int64_t stats_step;
-  std::int32_t is_shared;  ///< all products have this operand
-
-  [[nodiscard]] __device__ const float* elements() const {
-    return array == nullptr ? data + blockIdx.y * data_step : array[blockIdx.y];
-  }
-  [[nodiscard]] __device__ bool reads_quads() const {
-    return is_aligned != 0 && (array == nullptr || reinterpret_cast<std::uintptr_t>(array[blockIdx.y]) % 16 == 0);
-  }
-  [[nodiscard]] __device__ std::int8_t* own_planes() const { return planes + blockIdx.y * planes_step; }
-  [[nodiscard]] __device__ std::int32_t* own_scales() const { return scales + blockIdx.y * scales_step; }
-};
-
-/// AnyOperand: Operand, or OperandOfBatch.
-template <class T, class AnyOperand>
-struct Job {
-  using Element = T;
-  static constexpr bool kIsBatch = AnyOperand::kIsBatch;
-  AnyOperand a;
-  AnyOperand b;
-  unsigned blocks_of_first;  ///< of a, or of b where it begins
-  unsigned num_blocks;
-  bool begins_with_b;
-  bool takes_turns;  ///< clusters of both operands, as long as there are both; else the first operand is first
-  Factor<T> alpha;
-  EcObservation observation;  ///< its reports are those of this launch
-  EcDecision decision;        ///< state null: of a first split
-  EcTogether together;        ///< of a batch
-
-  struct Place {
-    bool is_a;
-    unsigned block;  ///< of its operand
-  };
-  [[nodiscard]] __device__ Place place_of(unsigned at) const {
-    const unsigned of_second = num_blocks - blocks_of_first;
-    const unsigned of_either = min(blocks_of_first, of_second);
-    if (takes_turns && at < 2 * of_either) {
-      const unsigned cluster = base::cluster_size();
-      const unsigned turn = at / cluster;
-      return {(turn % 2 == 0) != begins_with_b, turn / 2 * cluster + at % cluster};
-    }
-    if (takes_turns) return {(blocks_of_first > of_second) != begins_with_b, at - of_either};
-    const bool is_first = at < blocks_of_first;
-    return {is_first != begins_with_b, is_first ? at : at - blocks_of_first};
-  }
-};
 
 /// What a lane has seen of its part of a line.
 struct Counts {
@@ -300,16 +210,16 @@ template <EcFormat kFormat>
   return out;
 }
 
-/// Adds to what the block will report what one of num_parts parts of a line is: `length` terms of length_of_line. Parts
-/// are judged by themselves, so that nobody has to wait for the others: together they have at most a quarter of
-/// elements that are not dense if each has its share of them.
+/// Adds to what the block will report what a part of a line is (judged_parts.hpp), of which `counts` are, and of which, or of more of the line,
+/// `smallest` is. Together parts have at most a quarter of elements that are not dense if each has its share of them.
 __device__ void judge(std::uint32_t& report, bool is_a, const num::EcRangeLimits& limits, float largest_of_line,
-                      float smallest, const Counts& counts, int length, int num_parts, std::int64_t length_of_line) {
+                      float smallest, const Counts& counts, int part, std::int64_t length_of_line) {
+  const std::int64_t length = terms_of_part(length_of_line, part);
   if (largest_of_line == 0 || length <= 0) return;
   num::EcLineSight sight;
   sight.smallest = smallest;
   const std::int64_t missing = length - static_cast<std::int64_t>(counts.dense);
-  sight.num_dense = missing * num_parts * 4 <= length_of_line ? length : 0;
+  sight.num_dense = missing * num_judged_parts(length_of_line) * 4 <= length_of_line ? length : 0;
   sight.num_full = length - static_cast<std::int64_t>(counts.not_full);
   const std::uint32_t flags = num::ec_line_flags(limits, sight, length);
   if (flags != 0) atomicOr(&report, product::EcReport::of(is_a ? flags : 0, is_a ? 0 : flags, 0, 0).bits());
@@ -340,9 +250,7 @@ __device__ void store_stats(const AnyOperand& o, std::int64_t i, std::int32_t sc
     stats.exponent = top - scale;
     stats.lsb = -149;
   }
-  std::int64_t at = i / o.forms;
-  if constexpr (AnyOperand::kIsBatch) at += blockIdx.y * o.stats_step;
-  o.stats[at] = stats;  // an element of an array, for its alignment
+  o.own_stats()[i / o.forms] = stats;  // an element of an array, for its alignment
 }
 
 /// By the threads of a block.
@@ -354,35 +262,43 @@ __device__ void clear_profiles(num::EcProfiles& profiles) {
 
 // ---- terms in memory ----
 
-/// Reads terms of one line that is made. Complex: term 2h and 2h + 1 are the parts of element h, which a form exchanges
-/// and whose signs it changes (DeviceEcSplit).
-template <class T>
-struct Reader {
-  const float* line;
-  std::int64_t inner_stride;
+/// How a complex element gives terms 2h and 2h + 1 of a line that is made: its parts, which a form exchanges and whose signs it changes
+/// (DeviceEcSplit).
+struct Form {
   bool is_swapped = false;
   std::uint32_t even_sign = 0;
   std::uint32_t odd_sign = 0;
 
-  template <class AnyOperand>
-  __device__ Reader(const AnyOperand& o, std::int64_t i) : inner_stride(o.inner_stride) {
-    line = o.elements() + (kIsComplex<T> ? i / o.forms : i) * o.line_stride;
-    if constexpr (kIsComplex<T>) {
-      const std::uint32_t imaginary = o.is_conjugated != 0 ? kSignBit : 0;
-      is_swapped = i % o.forms != 0;
-      even_sign = is_swapped ? imaginary : 0;
-      odd_sign = is_swapped ? 0 : o.forms == 2 ? imaginary ^ kSignBit : imaginary;
-    }
-  }
-  /// The terms of element h of a complex line.
-  [[nodiscard]] __device__ float2 element(std::int64_t h) const {
-    return formed(*reinterpret_cast<const float2*>(line + h * inner_stride));
+  Form() = default;
+  /// @param form which of `forms`
+  __device__ Form(int forms, int form, bool is_conjugated) : is_swapped(form != 0) {
+    const std::uint32_t imaginary = is_conjugated ? kSignBit : 0;
+    even_sign = is_swapped ? imaginary : 0;
+    odd_sign = is_swapped ? 0 : forms == 2 ? imaginary ^ kSignBit : imaginary;
   }
   [[nodiscard]] __device__ float2 formed(float2 x) const {
     const float even = is_swapped ? x.y : x.x;
     const float odd = is_swapped ? x.x : x.y;
     return make_float2(__uint_as_float(__float_as_uint(even) ^ even_sign),
                        __uint_as_float(__float_as_uint(odd) ^ odd_sign));
+  }
+};
+
+/// Reads terms of one line that is made.
+template <class T>
+struct Reader : Form {
+  const float* line;
+  std::int64_t inner_stride;
+
+  template <class AnyOperand>
+  __device__ Reader(const AnyOperand& o, std::int64_t i) : inner_stride(o.inner_stride) {
+    line = o.elements() + (kIsComplex<T> ? i / o.forms : i) * o.line_stride;
+    if constexpr (kIsComplex<T>)
+      static_cast<Form&>(*this) = Form(o.forms, static_cast<int>(i % o.forms), o.is_conjugated != 0);
+  }
+  /// The terms of element h of a complex line.
+  [[nodiscard]] __device__ float2 element(std::int64_t h) const {
+    return formed(*reinterpret_cast<const float2*>(line + h * inner_stride));
   }
 };
 

@@ -19,40 +19,59 @@ namespace kizami::ec {
   return runs * run - (end > length ? end - length : 0);
 }
 
-/// A line across memory of more than 1024 terms has eight parts, of 256 terms every 2048.
-inline constexpr int kLongLineParts = 8;
-inline constexpr int kLongLineRun = 256;
-inline constexpr int kLongLineStep = kLongLineParts * kLongLineRun;
+inline constexpr int kJudgedParts = 8;  ///< of a line, some of them empty where it is short
+inline constexpr int kJudgedRun = 256;
+inline constexpr int kJudgedStep = kJudgedParts * kJudgedRun;
 
-/// The terms of such a line that CTA `rank` has where a cluster of 2, 4 or 8 holds it: whole parts, 1024 terms at most, which are `local` to
-/// the CTA in the order of the line.
+/// The part of a term.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int judged_part(std::int64_t term) {
+  return static_cast<int>(term / kJudgedRun % kJudgedParts);
+}
+/// Parts of a line that have terms. @range length > 0
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int num_judged_parts(std::int64_t length) {
+  return length > kJudgedStep - kJudgedRun ? kJudgedParts : static_cast<int>((length + kJudgedRun - 1) / kJudgedRun);
+}
+/// Terms of a part.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int64_t terms_of_part(std::int64_t length, int part) {
+  return terms_of_part(length, std::int64_t{part} * kJudgedRun, kJudgedRun, kJudgedStep);
+}
+
+/// The terms of a line of at most 8192 that CTA `rank` has where a cluster of 1, 2, 4 or 8 holds it: whole parts, 1024 terms at most, which are
+/// `local` to the CTA in the order of the line.
 class HeldTerms {
  public:
-  static constexpr int kOfCta = 1024;
+  static constexpr int kMostOfCta = 1024;
+  static constexpr int kMost = 8 * kMostOfCta;  ///< of a line
 
-  KIZAMI_HOST_DEVICE constexpr HeldTerms(int ranks, int rank)
-      : run_shift_(ranks == 2   ? 10
-                   : ranks == 4 ? 9
-                                : 8),
+  /// @range 1 <= length <= kMost, 0 <= rank < ranks_of(length)
+  KIZAMI_HOST_DEVICE constexpr HeldTerms(int length, int rank)
+      : count_(length <= kMostOfCta ? kMostOfCta / 2 : kMostOfCta),
+        run_shift_(length <= kMostOfCta       ? 9
+                   : length <= 2 * kMostOfCta ? 10
+                   : length <= 4 * kMostOfCta ? 9
+                                              : 8),
         first_(rank << run_shift_) {}
-  /// CTAs of a cluster that holds lines of so many terms. @range 1025 to 8192
+  /// CTAs of a cluster that holds lines of so many terms.
   [[nodiscard]] static constexpr int ranks_of(std::int64_t length) {
-    return length <= 2 * kOfCta ? 2 : length <= 4 * kOfCta ? 4 : 8;
+    return length <= kMostOfCta / 2 ? 1 : length <= 2 * kMostOfCta ? 2 : length <= 4 * kMostOfCta ? 4 : 8;
   }
 
-  /// Which term of the line. @range local of 0 to kOfCta - 1; a run of 256, from a multiple on, stays together
+  /// Local terms, some of them behind the end of the line.
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int count() const { return count_; }
+  /// Which term of the line. @range local of 0 to count() - 1; a run of 256, from a multiple on, stays together
   [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int term(int local) const {
-    return (local >> run_shift_) * kLongLineStep + first_ + (local & ((1 << run_shift_) - 1));
+    return (local >> run_shift_) * kJudgedStep + first_ + (local & ((1 << run_shift_) - 1));
   }
-  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int num_parts() const { return (1 << run_shift_) / kLongLineRun; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int num_parts() const { return (1 << run_shift_) / kJudgedRun; }
   /// Which of its parts; the first is part first_part() of the line.
   [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int part(int local) const {
-    return (local & ((1 << run_shift_) - 1)) / kLongLineRun;
+    return (local & ((1 << run_shift_) - 1)) / kJudgedRun;
   }
-  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int first_part() const { return first_ / kLongLineRun; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int first_part() const { return first_ / kJudgedRun; }
 
  private:
-  int run_shift_;  ///< a CTA has 2^run_shift neighbours every kLongLineStep terms
+  int count_;
+  int run_shift_;  ///< a CTA has 2^run_shift neighbours every kJudgedStep terms
   int first_;
 };
 
