@@ -132,9 +132,9 @@ Status validate(const plan::Plan& plan) {
 /// many products together.
 [[nodiscard]] double phase_seconds(const plan::Plan& plan, std::int64_t num_products) {
   // Decision, FP64 rung, and the gaps between launches: that of one product comes with its decision.
-  const double untaken_seconds = num_products == 1 ? 4.5e-6 : 7e-6;
+  const double untaken_seconds = num_products == 1 ? 4.5e-6 : 12e-6;
   // Planes of many products leave the cache before they are read (lab/results/h200/batch.jsonl).
-  const double split_bytes_per_second = num_products == 1 ? 3.2e12 : 1.8e12;
+  const double split_bytes_per_second = num_products == 1 ? 3.2e12 : 2.2e12;
   constexpr double kSplitSeconds = 1.5e-6;
   const double forms = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
   const EcFormat format = ec_format(ec_of(plan).numerics.rungs[0]);
