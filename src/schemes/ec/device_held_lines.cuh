@@ -4,7 +4,7 @@
 // code in no cache, and waits for every line of it (docs/perf/h200_ec.md).
 //   along memory   1, 2, 4 or 8 warps of a CTA take a line, as in split_along();
 //   across memory  a cluster takes 16 lines, of which each CTA has 512 or 1024 terms (HeldTerms). A warp has units of 16 lines x 64 terms, a
-//                  lane 32 terms of a line, as in split_across().
+//                  lane 32 terms of a line, as in split_across(), and exchanges what it makes where the unit was.
 // Lines here are those in memory: of a complex one both forms are made, whose magnitudes are the same.
 #pragma once
 
@@ -27,8 +27,7 @@ constexpr int kHeldCtas = 3;            ///< on a multiprocessor, where shared m
 
 /// Elements follow.
 struct HeldShared {
-  alignas(128) uint4 exchange[kWarps][kUnit * 8];  ///< see Shared
-  float largest[kWarps][kUnit];                    ///< of a warp's part of a line; likewise below
+  alignas(128) float largest[kWarps][kUnit];  ///< of a warp's part of a line; likewise below
   float smallest[kWarps][kUnit];
   Counts counts[kHeldUnits][kUnit];              ///< of each unit
   alignas(16) float parts[kMostCluster][kUnit];  ///< of a CTA's part of a line, from every CTA of the cluster
@@ -220,21 +219,27 @@ struct HeldPart {
   }
 };
 
+/// What a lane has of a unit, in registers.
+struct UnitTerms {
+  float2 pairs[kUnit / 2];
+};
+
 /// Splits a unit in one of its forms, whose first part of each line is first_part, and stores its blocks, 128 bytes of four lanes at a time.
+/// @param exchange where 16 bytes p of what lane l makes are at 8 l + (p ^ l % 8)
 template <class T, class AnyOperand>
-__device__ void store_held_unit(const AnyOperand& o, int form, int first_line, int first_part, const HeldPart<T>& x,
-                                const Scaling& scaling, uint4 (&exchange)[kUnit * 8], Glance<EcFormat::kF16>& glance) {
+__device__ void store_held_unit(const AnyOperand& o, int form, int first_line, int first_part, const UnitTerms& x,
+                                const Scaling& scaling, uint4* exchange, Glance<EcFormat::kF16>& glance) {
   constexpr int kShift = 4;
   const int lane = thread_index() % 32;
   const int first_term = (first_part + place_in_unit(kShift, lane).part) * kUnit;
   __syncwarp();  // what was there has been read
-#pragma unroll 1
+#pragma unroll
   for (int piece = 0; piece < 4; ++piece) {
     Quad<EcFormat::kF16> quads[2];
 #pragma unroll
     for (int q = 0; q < 2; ++q) {
-      const float2 one = x[piece * 4 + q * 2];
-      const float2 two = x[piece * 4 + q * 2 + 1];
+      const float2 one = x.pairs[piece * 4 + q * 2];
+      const float2 two = x.pairs[piece * 4 + q * 2 + 1];
       float4 four =
           in_form<T>(o, form, make_float4(one.x, one.y, two.x, two.y), first_term + piece * 8 + q * 4);
       if (scaling.needs_rest())
@@ -312,32 +317,34 @@ __device__ void split_held_across(const AnyOperand& o, unsigned block, bool is_a
   float smallest = kNoneSmall;
 #pragma unroll 1
   for (int unit = warp; unit < units; unit += kWarps) {
+    float* const elements = shared.elements() + unit * kHeldUnitTerms * kHeldLines;
+    const HeldPart<T> part(elements, 0, place);
+    UnitTerms x;
+#pragma unroll
+    for (int pair = 0; pair < kUnit / 2; ++pair) x.pairs[pair] = part[pair];
+    // Halves of planes take the place of the elements, which all lanes have.
+    auto* const exchange = reinterpret_cast<uint4*>(elements);
     const int first_part = terms.term(unit * kHeldUnitTerms) / kUnit;
     Glance<kFormat> glance(limits);
-    const HeldPart<T> x(shared.elements(), unit * kHeldUnitTerms, place);
-    store_held_unit(o, 0, first_line, first_part, x, scaling, shared.exchange[warp], glance);
+    store_held_unit<T>(o, 0, first_line, first_part, x, scaling, exchange, glance);
     if constexpr (kIsComplex<T>) {
       Glance<kFormat> unseen(limits);
-      if (o.forms == 2) store_held_unit(o, 1, first_line, first_part, x, scaling, shared.exchange[warp], unseen);
+      if (o.forms == 2) store_held_unit<T>(o, 1, first_line, first_part, x, scaling, exchange, unseen);
     }
-    if ((first_part + place.part) * kUnit < length) smallest = fminf(smallest, glance.smallest(limits));
-    shared.counts[unit][lane] = sum_over_parts(kShift, {glance.take_dense(), 0});
-  }
-  if (__any_sync(kWholeWarp, !is_skipped && has_line && smallest == kUnknown)) {
-    std::uint32_t code = kAllZero;
-#pragma unroll 1
-    for (int unit = warp; unit < units; unit += kWarps) {
-      const int first = terms.term(unit * kHeldUnitTerms) + place.part * kUnit;
-      const HeldPart<T> x(shared.elements(), unit * kHeldUnitTerms, place);
-      Counts counts;
-#pragma unroll 2
+    const int first = (first_part + place.part) * kUnit;
+    float least = first < length ? glance.smallest(limits) : kNoneSmall;
+    Counts counts{glance.take_dense(), 0};
+    if (__any_sync(kWholeWarp, !is_skipped && has_line && least == kUnknown)) {
+      std::uint32_t code = kAllZero;
+#pragma unroll
       for (int pair = 0; pair < kUnit / 2; ++pair) {
-        look_again(x[pair].x, first + 2 * pair < length, scaling, limits, code, counts);
-        look_again(x[pair].y, first + 2 * pair + 1 < length, scaling, limits, code, counts);
+        look_again(x.pairs[pair].x, first + 2 * pair < length, scaling, limits, code, counts);
+        look_again(x.pairs[pair].y, first + 2 * pair + 1 < length, scaling, limits, code, counts);
       }
-      shared.counts[unit][lane].add(sum_over_parts(kShift, counts));
+      least = smallest_of(code, scaling);
     }
-    smallest = smallest_of(code, scaling);
+    smallest = fminf(smallest, least);
+    shared.counts[unit][lane] = sum_over_parts(kShift, counts);
   }
   shared.smallest[warp][lane] = over_parts(kShift, smallest, fminf);
   __syncthreads();

@@ -232,14 +232,18 @@ Status launch_held_lines(AnyJob job, int num_sms, int& num_reports, product::Que
   KIZAMI_RETURN_IF_ERROR(deal_blocks(job, cluster, 0, ctas));
   num_reports = static_cast<int>(ctas);
   constexpr std::size_t kMostBytes = sizeof(HeldShared) + sizeof(float) * kWarps * kHeldTermsOfWarp;
-  static_assert(kHeldLines * HeldTerms::kMostOfCta <= kWarps * kHeldTermsOfWarp && 2 * (kMostBytes + 1024) <= 228 * 1024);
+  static_assert(kHeldLines * HeldTerms::kMostOfCta <= kWarps * kHeldTermsOfWarp && kHeldCtas * (kMostBytes + 1024) <= 228 * 1024);
   const std::size_t bytes = sizeof(HeldShared) + std::max(held_bytes(job.a), held_bytes(job.b));
   // Blocks that are all there at once, and take longer, begin at once; others mix with those that take less.
-  job.takes_turns = job.blocks_of_first > static_cast<unsigned>(2 * num_sms);
+  job.takes_turns = job.blocks_of_first > static_cast<unsigned>(kHeldCtas * num_sms);
   const auto kernel = &split_ec_held_smxx<AnyJob>;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kMostBytes)),
       "shared memory of the split of FP32 operands"));
+  // All of it, as the product behind has: a multiprocessor that divides its memory anew waits until it is empty.
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                                                cudaSharedmemCarveoutMaxShared),
+                                           "shared memory of the split of FP32 operands"));
   void* argument = &job;
   return base::enqueue_overlapped("the split of FP32 operands", reinterpret_cast<const void*>(kernel), grid_of(job),
                                   dim3(kThreads), cluster, bytes, queue, &argument);
