@@ -23,7 +23,7 @@ constexpr int kHeldLines = 16;     ///< of a cluster
 constexpr int kHeldUnitTerms = 64;  ///< of a line, two lanes' parts
 constexpr int kHeldUnits = HeldTerms::kMostOfCta / kHeldUnitTerms;
 constexpr int kHeldTermsOfWarp = 2048;  ///< along, at most
-constexpr int kHeldCtas = 3;            ///< on a multiprocessor, where shared memory holds as many
+constexpr int kHeldCtas = 3;            ///< on a multiprocessor; one more where no lines lie across memory and shared memory holds as many
 
 /// Elements follow.
 struct HeldShared {

@@ -122,9 +122,10 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const 
   write_report(job, is_shared, shared.report);
 }
 
-/// The same where lines wait in shared memory, see place_held().
-template <class AnyJob>
-__global__ void __launch_bounds__(kThreads, kHeldCtas) split_ec_held_smxx(const __grid_constant__ AnyJob job) {
+/// The same where lines wait in shared memory, see place_held(). kHasAcross: some lie across memory; else more blocks share a multiprocessor.
+template <class AnyJob, bool kHasAcross>
+__global__ void __launch_bounds__(kThreads, kHasAcross ? kHeldCtas : kHeldCtas + 1)
+    split_ec_held_smxx(const __grid_constant__ AnyJob job) {
   using T = typename AnyJob::Element;
   extern __shared__ __align__(128) std::byte memory[];
   HeldShared& shared = *reinterpret_cast<HeldShared*>(memory);
@@ -136,10 +137,10 @@ __global__ void __launch_bounds__(kThreads, kHeldCtas) split_ec_held_smxx(const 
   const auto [is_a, block] = job.place_of(blockIdx.x);
   const auto& o = is_a ? job.a : job.b;
   const num::EcRangeLimits& limits = job.observation.limits;
-  if (o.is_across == 0) {
-    split_held_along<T>(o, block, is_a, limits, shared);
-  } else {
+  if (kHasAcross && o.is_across != 0) {
     split_held_across<T>(o, block, is_a, limits, shared);
+  } else {
+    split_held_along<T>(o, block, is_a, limits, shared);
   }
   write_report(job, is_shared, shared.report);
 }
@@ -236,7 +237,7 @@ Status launch_held_lines(AnyJob job, int num_sms, int& num_reports, product::Que
   const std::size_t bytes = sizeof(HeldShared) + std::max(held_bytes(job.a), held_bytes(job.b));
   // Blocks that are all there at once, and take longer, begin at once; others mix with those that take less.
   job.takes_turns = job.blocks_of_first > static_cast<unsigned>(kHeldCtas * num_sms);
-  const auto kernel = &split_ec_held_smxx<AnyJob>;
+  const auto kernel = is_across ? &split_ec_held_smxx<AnyJob, true> : &split_ec_held_smxx<AnyJob, false>;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kMostBytes)),
       "shared memory of the split of FP32 operands"));
