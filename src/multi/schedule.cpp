@@ -49,7 +49,6 @@ std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a
                              PanelsOfB of_b) {
   Places a(a_places);
   Places b(b_places);
-  std::vector<int> c_last(static_cast<std::size_t>(c_places), kNoStep);
   std::vector<Step> steps;
   const auto num_blocks = static_cast<int>(blocks.size());
   for (int pass = 0; pass < num_passes; ++pass) {
@@ -61,7 +60,6 @@ std::vector<Step> make_steps(std::span<const Rect> blocks, int num_passes, int a
       step.a = a.take({block.row, block.rows}, number);
       step.b = (of_b == PanelsOfB::kOfA ? a : b).take({block.col, block.cols}, number);
       step.c_place = c_places >= num_blocks ? step.block : number % c_places;
-      step.c_free_after = std::exchange(c_last[static_cast<std::size_t>(step.c_place)], number);
       steps.push_back(step);
     }
   }

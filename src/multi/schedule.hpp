@@ -4,6 +4,7 @@
 // carry out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,8 +28,21 @@ struct Step {
   int block = 0;
   PanelUse a;
   PanelUse b;
-  int c_place = 0;             ///< the same in all passes, if there are as many as blocks
-  int c_free_after = kNoStep;  ///< the step whose C must have left the place
+  int c_place = 0;  ///< the same in all passes, if there are as many as blocks
+};
+
+/// Whose C must have left a place of C before another's comes. Not every step uses the place that it has: its C may lie as a whole where the
+/// device has it, or not be written in this pass. So a place is free behind the last step whose C leaves it, however long ago.
+class PlacesOfC {
+ public:
+  explicit PlacesOfC(int count) : left_(static_cast<std::size_t>(count), kNoStep) {}
+  /// The last step whose C leaves the place; kNoStep: none
+  [[nodiscard]] int free_after(int place) const { return left_[static_cast<std::size_t>(place)]; }
+  /// The C of a step will leave it. @range steps in their order
+  void leaves(int place, int step) { left_[static_cast<std::size_t>(place)] = step; }
+
+ private:
+  std::vector<int> left_;
 };
 
 /// What comes for a step from where the device does not read it: panels, and C as it was before the call.

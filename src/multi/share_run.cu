@@ -128,6 +128,7 @@ Status ShareRun<T>::prepare(std::span<std::byte> workspace, const Travels& trave
                 ozaki2::may_speculate(*plan_.whole, problem_.alpha) && (problem_.beta == T{0} || keeps_c);
   steps_ =
       make_steps(share_.blocks, kMostPasses, share_.a_places, share_.b_places, share_.c_places, plan_.panels_of_b());
+  places_of_c_ = PlacesOfC(share_.c_places);
   KIZAMI_RETURN_IF_ERROR(states_.take(share_.blocks.size() * sizeof(device::DeviceState)));
   return {};
 }
@@ -223,14 +224,14 @@ void ShareRun<T>::begin_step(std::size_t i) {
     run.block.events.first = first;
   }
   run.c = find_part(problem_.c, rect, share_.device, buffers_.c, step.c_place);
+  run.c_free_after = places_of_c_.free_after(step.c_place);
   run.brings_c = writes_c() && run.c.is_staged && problem_.beta != T{0};
   if (run.brings_c) {
-    arrivals_.push_back({.step = run.number,
-                         .what = Coming::kC,
-                         .free_after = step.c_free_after,
-                         .holds_host = problem_.c.is_pageable});
+    arrivals_.push_back(
+        {.step = run.number, .what = Coming::kC, .free_after = run.c_free_after, .holds_host = problem_.c.is_pageable});
   }
   run.leaves = leaves(i_block) && run.c.is_staged;
+  if (run.leaves) places_of_c_.leaves(step.c_place, run.number);
   run.leaves_in_parts = run.leaves && pass_ == Pass::kSpeculate && leaves_in_parts(i_block);
   for (std::size_t part = 0; part < kMostParts; ++part) run.parts_of_c[part] = event(run.number, kPartOfC + part);
 
@@ -359,8 +360,8 @@ Status ShareRun<T>::compute(int i) {
   if (next_arrival_ < arrivals_.size() && arrivals_[next_arrival_].step <= run.number)
     return {StatusCode::kInternal, "a block is computed before all of what it wants is asked for"};
   const cudaStream_t stream = streams_.get().compute();
-  if (writes_c() && run.c.is_staged && run.step.c_free_after != kNoStep)
-    KIZAMI_RETURN_IF_ERROR(wait_for(stream, event(run.step.c_free_after, kLeft)));
+  if (writes_c() && run.c.is_staged && run.c_free_after != kNoStep)
+    KIZAMI_RETURN_IF_ERROR(wait_for(stream, event(run.c_free_after, kLeft)));
   if (!run.comes_apart) {
     for (const StepOperand<T>* const operand : {&run.a, &run.b}) {
       for (CUevent_st* const part : events_of(*operand)) KIZAMI_RETURN_IF_ERROR(wait_for(stream, part));

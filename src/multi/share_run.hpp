@@ -68,8 +68,9 @@ struct StepRun {
   StepOperand<T> a;
   StepOperand<T> b;
   Found<T> c;
-  bool comes_apart = false;   ///< what is there of operands is split while the rest comes
-  std::size_t first_end = 0;  ///< arrivals up to the operand that comes first
+  int c_free_after = kNoStep;  ///< the step whose C must have left the place of c
+  bool comes_apart = false;    ///< what is there of operands is split while the rest comes
+  std::size_t first_end = 0;   ///< arrivals up to the operand that comes first
   bool brings_c = false;
   bool leaves = false;
   bool leaves_in_parts = false;
@@ -174,6 +175,7 @@ class ShareRun {
   std::size_t num_copies_ = 0;
   bool has_waited_ = false;  ///< something that comes, for kernels
   std::vector<Step> steps_;
+  PlacesOfC places_of_c_{0};
   int num_done_ = 0;        ///< steps
   bool has_begun_ = false;  ///< blocks that are resident
   bool speculates_ = false;

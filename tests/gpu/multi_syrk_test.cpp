@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <complex>
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,9 @@ struct SyrkCase {
   double phi = 0.5;  ///< of drawn_elements()
   Accuracy accuracy = Accuracy::native();
   std::function<void(const MatrixView<T>&)> change = {};  ///< of op(A), n x k
+  /// Of pieces: the device begins when the host has asked for all of the first pass, so that what comes waits for events
+  /// alone.
+  bool begins_late = false;
 };
 
 template <class T>
@@ -186,6 +191,10 @@ Made<T> share(const SyrkCase<T>& c, const Policy& policy, const Placement& place
   std::vector<Piece<T>> c_pieces;
   for (const auto& piece : a) a_pieces.push_back(piece->const_piece());
   for (const auto& piece : to) c_pieces.push_back(piece->piece());
+  if (c.begins_late) {
+    const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(200)); };
+    check(cudaLaunchHostFunc(nullptr, sleep, nullptr), "a wait of the default stream");
+  }
   made.status = multi::run_syrk<T>(plan.value(), alpha, std::span<const Piece<const T>>(a_pieces), beta,
                                    std::span<const Piece<T>>(c_pieces), {}, &made.outcome);
   made.c.assign(static_cast<std::size_t>(c.n * c.n), T{});
@@ -418,6 +427,28 @@ TEST_F(MultiSyrk, StreamsWhatDoesNotFit) {
         for (int i = 0; i < plan.value().num_devices(); ++i)
           EXPECT_LE(plan.value().workspace_bytes(i), policy.workspace_limit_bytes) << plan.value().explain();
         expect_bits_by<T>(c, policy, placement, kEverywhere[turn++ % std::size(kEverywhere)], want);
+      }
+    }
+  });
+}
+
+/// Of blocks in little memory some have C in one piece on the device, where it stays, and others in several: a place of C
+/// is free when the last of those has left, which need not be the block that would have had it before. Without terms the
+/// host waits for nothing between blocks.
+TEST_F(MultiSyrk, PlacesOfCAreTakenWhenTheyAreFree) {
+  for_each_triangle([]<class T>(SyrkCase<T> c) {
+    c.n = 2000;
+    c.k = 700;
+    c.alpha = 0;
+    c.beta = 0.5;
+    Policy policy = hopper_policy({});
+    const Made<T> want = alone<T>(c, policy);
+    const std::size_t of_real = std::is_same_v<RealOf<T>, float> ? 32 : 48;
+    policy.workspace_limit_bytes = (kIsComplex<T> ? 2 : 1) * of_real << 20;
+    for (const std::vector<int>& devices : {std::vector{0}, {0, 0}, {0, 0, 0}}) {
+      for (const bool begins_late : {false, true}) {  // first all kernels are loaded
+        c.begins_late = begins_late;
+        expect_bits_by<T>(c, policy, {.devices = devices, .parts = 8}, Where::kInPieces, want);
       }
     }
   });
