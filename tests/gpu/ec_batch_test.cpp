@@ -208,7 +208,7 @@ TYPED_TEST(EcBatch, AnswersNonFiniteFactorsInDeviceMemory) {
   }
 }
 
-/// Split, decision, product and FP64 rung, of one product, of many, and of each part of a batch.
+/// Split, decision, product and FP64 rung, of many products and of each part of a batch; of one product, the rung comes with the decision.
 TYPED_TEST(EcBatch, HasTheLaunchesOfOneProduct) {
   using T = TypeParam;
   constexpr std::size_t kPhases = 4;
