@@ -94,6 +94,11 @@ void relax() {
 #endif
 }
 
+/// Changes a signal, before those who wait for it are woken. Whoever wakes them asks first whether anyone waits, and a waiter says that it does
+/// before it looks at the signal once more. So the store must be seen before that question is answered, for which a release is not enough:
+/// a processor may still have it to itself, the waiter finds the old value, nobody is woken, and it sleeps for ever.
+void change(Signal& signal, std::uint32_t value) { signal.value.store(value, std::memory_order_seq_cst); }
+
 /// Returns once `signal` differs from `old`.
 std::uint32_t await_change(const Signal& signal, std::uint32_t old) {
   for (int i = 0; i < kSpins; ++i) {
@@ -132,7 +137,7 @@ void join_loop(State& s) {
   // Once the last one has left, the caller may start another loop: what follows uses only the word as it was.
   const std::uint64_t before = s.gate.word.fetch_sub(1, std::memory_order_acq_rel);
   if ((before & kClosed) != 0 && (before & kInsideMask) == 1) {  // the caller saw someone inside, so it waits for this
-    s.finished.value.store(static_cast<std::uint32_t>(before >> 32), std::memory_order_release);
+    change(s.finished, static_cast<std::uint32_t>(before >> 32));
     s.finished.value.notify_one();
   }
 }
@@ -211,7 +216,7 @@ void ThreadPool::parallel_for(std::int64_t num_tasks, int max_threads, const Bod
   const std::uint32_t epoch = s.epoch.value.load(std::memory_order_relaxed) + 1;
   s.gate.word.store((std::uint64_t{epoch} << 32) | (static_cast<std::uint64_t>(helpers) * kOneSeat),
                     std::memory_order_release);
-  s.epoch.value.store(epoch, std::memory_order_release);
+  change(s.epoch, epoch);
   if (helpers == s.num_workers) {
     s.epoch.value.notify_all();
   } else {

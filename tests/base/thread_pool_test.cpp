@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <new>
 #include <thread>
 #include <vector>
@@ -62,6 +63,26 @@ TEST(ThreadPool, LoopsAfterAPauseWakeSleepingWorkers) {
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(every_task_runs_once(8, 4));
     usleep(3000);
+  }
+}
+
+// The worker ends when the caller polls, falls asleep, or sleeps: whichever it is, the caller must not sleep on. A wake-up that is lost stops
+// this test for ever.
+TEST(ThreadPool, CallersThatFallAsleepAreWoken) {
+  using Clock = std::chrono::steady_clock;
+  for (int i = 0; i < 3000; ++i) {
+    std::atomic<bool> has_begun{false};
+    ThreadPool::global().parallel_for(2, 2, [&](std::int64_t, int worker) {
+      const auto begin = Clock::now();
+      if (worker == 0) {  // the caller waits until the other has begun, if there is one
+        while (!has_begun.load() && Clock::now() - begin < std::chrono::microseconds(50)) {
+        }
+        return;
+      }
+      has_begun.store(true);
+      while (Clock::now() - begin < std::chrono::nanoseconds(i % 300 * 100)) {
+      }
+    });
   }
 }
 
