@@ -200,7 +200,7 @@ KIZAMI_API void limit_workspaces(std::size_t bytes);
 /// @range count >= 1 @status kOutOfMemory; kInternal with CUDA's words
 [[nodiscard]] KIZAMI_API Result<std::span<std::uint64_t>> make_effort_words(std::size_t count);
 
-/// What a call has told last, once its last kernel has begun; nothing before the first. Waits for nothing: whose effort
+/// What a call has told last, once a kernel of it knows; nothing before the first. Waits for nothing: whose effort
 /// it is, is known by its number. Schemes native and ozaki1 tell nothing, nor does a call with alpha = 0; a graph tells
 /// at each replay.
 /// @param word of make_effort_words()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the elements of a call on a device made it do beyond what its plan counts on, and where the call tells it: a
-// word of host memory that its last kernel writes, so that nobody waits to know.
+// word of host memory that a kernel of it writes, so that nobody waits to know.
 #pragma once
 
 #include "kizami/cxx20.hpp"  // before all else

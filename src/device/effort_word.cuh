@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the last kernel of a call tells its effort.
+// How the last kernel of a call, or one that knows as much before it, tells its effort.
 #pragma once
 
 #include "device/effort_word.hpp"
@@ -7,7 +7,7 @@
 namespace kizami::device {
 
 /// Writes the effort of all products into the report's word, if it has one. C of each is m x n.
-/// @range called by all threads of a whole warp; the products before are done. A call with alpha = 0 tells nothing.
+/// @range called by all threads of a whole warp; the states are those that products end with. A call with alpha = 0 tells nothing.
 __device__ inline void tell_effort(const EffortReport& report, std::int64_t m, std::int64_t n) {
   if (report.note.word == nullptr) return;
   constexpr unsigned kAllLanes = 0xFFFFFFFFU;

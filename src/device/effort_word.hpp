@@ -52,7 +52,7 @@ static_assert(num::kMaxRungs < 1 << 4);
 /// What adds nothing.
 inline constexpr Effort kNoEffort{-1, -1, false, false, 0};
 
-/// Of a product whose C is m x n, when its last kernel begins.
+/// Of a product whose C is m x n, whose state is the one that it ends with.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Effort effort_of(const DeviceState& state, std::int64_t m, std::int64_t n) {
   Effort effort;
   effort.rung = state.selection.rung;
@@ -66,7 +66,7 @@ inline constexpr Effort kNoEffort{-1, -1, false, false, 0};
   return effort;
 }
 
-/// What the last kernel of a call is told to tell.
+/// What a kernel of a call is told to tell.
 struct EffortReport {
   EffortNote note;                      ///< word: null, or one that the device can write
   const DeviceState* states = nullptr;  ///< [num_states], in device memory: of all products of the call

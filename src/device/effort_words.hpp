@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Words of host memory that the last kernels of calls write (device/effort_word.hpp).
+// Words of host memory in which kernels of calls tell what these took (device/effort_word.hpp).
 #pragma once
 
 #include <cstddef>

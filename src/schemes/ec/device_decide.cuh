@@ -276,6 +276,7 @@ __global__ void __launch_bounds__(kDecidingThreads, fp64::kMaxBlocksPerMultiproc
   const fp64::Exceptions exceptions(decided.stage < 0,
                                     (is_transposed ? decided.b_nonfinite : decided.a_nonfinite) != 0,
                                     (is_transposed ? decided.a_nonfinite : decided.b_nonfinite) != 0);
+  base::read_no_older_copy();  // of C: the call before may have written it while blocks of this kernel began
   fp64::answer<T, kSummation>(call, exceptions,
                               fp64::TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
 }
@@ -324,6 +325,8 @@ Status device_ec_decide_and_answer(const EcDecision& decision, const DeviceEcSpl
                                    const fp64::DeviceCall<T>& left, int num_sms, product::Queue queue) {
   const DecisionJob<T, Operand> job{operand_of(a, true), operand_of(b, false), left.alpha, decision, {}};
   constexpr int kKernelBytes = static_cast<int>(sizeof(DecisionShared));
+  static_assert(fp64::NarrowTile::bytes(22) + kKernelBytes <= fp64::kLeastBlockBytes &&
+                fp64::CompensatedTile::bytes(1) + kKernelBytes <= fp64::kLeastBlockBytes);
   return fp64::launch_with_tiles(
       left, kKernelBytes, num_sms,
       [&]<num::Fp64Summation kSummation, class Shape>(const base::DeviceLimits& limits, int num_levels) {

@@ -308,20 +308,6 @@ template <class AnyShared>
   return {over_parts(unit_shift, counts.dense, add), over_parts(unit_shift, counts.not_full, add)};
 }
 
-/// Behind what all warps of a CTA have written to `shared`, by all threads, of which the first have a line i of the cluster each, and the others
-/// the same lines again: says what the line is, but for its parts.
-template <class AnyOperand, class AnyShared>
-__device__ void end_lines(const AnyOperand& o, AnyShared& shared, std::int64_t i, int lines_of_unit, unsigned rank,
-                          bool is_a, std::int32_t scale, float largest, EcFormat format) {
-  __syncthreads();
-  if (base::cluster_size() > 1 && thread_index() == 0)
-    base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all threads have waited
-  if (rank != 0 || thread_index() >= lines_of_unit || i >= o.num_lines) return;
-  o.own_scales()[i] = scale;
-  store_stats(o, i, scale, product::ec_top_exponent(format), largest == 0);
-  if (scale == num::kSkipLine && i % o.forms == 0) count_nonfinite(shared.report, is_a);
-}
-
 template <class T, EcFormat kFormat, int kHeldUnits, class AnyOperand>
 __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
                              Shared& shared) {
@@ -411,7 +397,14 @@ __device__ void split_across(const AnyOperand& o, unsigned block, bool is_a, con
   }
   shared.counts[warp][lane] = sum_over_parts(o.unit_shift, counts);
   shared.smallest[warp][lane] = over_parts(o.unit_shift, smallest, fminf);
-  end_lines(o, shared, i, 1 << o.unit_shift, rank, is_a, scale, largest, kFormat);
+  __syncthreads();
+  if (ranks > 1 && thread_index() == 0)
+    base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all threads have waited
+  if (rank == 0 && thread_index() < 1 << o.unit_shift && has_line) {
+    o.own_scales()[i] = scale;
+    store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
+    if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
+  }
   if (warp != 0 || !has_line || is_skipped) return;
   // Runs of this CTA are of one part where a unit is 32 terms wide: it has every eighth, or one alone. Where a unit is 64 wide, it has two
   // runs, four warps each; a lane judges one of them.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Scheme ec on a device: split -> profiles, of large calls -> decision -> one product a stage -> FP64 rung, of which
-// the kernels that flags and decision do not need end at once. Nothing waits for the host, unless the policy lets the
-// call refuse what only the elements justify. Products of a batch whose matrices have one layout go through these kernels
-// together.
+// Scheme ec on a device: split -> profiles, of large calls -> decision, with the second split and the FP64 rung -> product, of which
+// what flags and decision do not need ends at once. Nothing waits for the host, unless the policy lets the
+// call refuse what only the elements justify: then the FP64 rung comes last. Products of a batch whose matrices have one layout go through
+// these kernels together, and their FP64 rung comes last, too.
 #pragma once
 
 #include <cstdint>

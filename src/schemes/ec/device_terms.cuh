@@ -18,9 +18,6 @@
 namespace kizami::ec {
 namespace {
 
-using base::ceil_div;
-using product::EcFormat;
-
 /// What a lane has seen of its part of a line.
 struct Counts {
   std::uint32_t dense = 0;
@@ -42,8 +39,7 @@ struct Shared {
   std::uint32_t report;               ///< bits of the EcReport of this block
 };
 
-/// threadIdx.x, read again wherever it is asked for: what follows from it is not to be kept in registers from one block
-/// of the loop in decide_ec_smxx() to the next.
+/// threadIdx.x, read again wherever it is asked for: what follows from it is not to be kept in registers meanwhile.
 [[nodiscard]] __device__ int thread_index() {
   int index = 0;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));

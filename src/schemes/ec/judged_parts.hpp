@@ -63,10 +63,7 @@ class HeldTerms {
     return (local >> run_shift_) * kJudgedStep + first_ + (local & ((1 << run_shift_) - 1));
   }
   [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int num_parts() const { return (1 << run_shift_) / kJudgedRun; }
-  /// Which of its parts; the first is part first_part() of the line.
-  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int part(int local) const {
-    return (local & ((1 << run_shift_) - 1)) / kJudgedRun;
-  }
+  /// Its run x is of part x % num_parts() of its parts, of which the first is part first_part() of the line.
   [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int first_part() const { return first_ / kJudgedRun; }
 
  private:

@@ -361,11 +361,13 @@ Status plan_ozaki2_schedule(plan::Plan& plan, const plan::Environment& environme
   const auto lesser = std::stable_partition(engines.begin(), engines.end(), [&](const product::Engine* engine) {
     return !wants_ladder || !has_one_rung(plan, *engine);
   });
+  bool has_ladder = false;
   for (auto at = engines.begin(); at != engines.end(); ++at) {
+    if (at == lesser) has_ladder = cheapest.has_offer();
     const product::Engine* const engine = *at;
     const std::string_view name = engine->name();
     if (!cheapest.may_be(name)) continue;
-    if (at >= lesser && cheapest.has_offer()) {
+    if (has_ladder) {
       cheapest.refuses(name, "has one rung of the ladder, unless sync = allowed, and so other bits");
       continue;
     }
