@@ -9,12 +9,17 @@
 // while this file creates a thread, for the C library's locks would stay locked in the child.
 #include "base/thread_pool.hpp"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <ctime>
 #include <exception>
 #include <new>
 #include <thread>
@@ -41,15 +46,62 @@ constexpr int kMaxThreads = 0x7FFF;  // seats is a 15-bit field
 /// us.
 constexpr int kSpins = 300;
 
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 struct alignas(64) Gate {
   std::atomic<std::uint64_t> word{kClosed};
 };
 struct alignas(64) Counter {
   std::atomic<std::int64_t> next{0};
 };
-struct alignas(64) Signal {
-  std::atomic<std::uint32_t> value{0};  // 32 bits: std::atomic::wait is then a futex on this very word
+/// A number that threads wait for. Not by std::atomic::wait(): a call once slept for ever in that of GCC 12, with the
+/// number changed. Why was not found; it asks whether anyone waits by a load that may come before the store waited for,
+/// and its futexes are not private to the process. Neither is so here, and await() may look again.
+class alignas(64) Signal {
+ public:
+  [[nodiscard]] std::uint32_t value() const { return value_.load(std::memory_order_acquire); }
+
+  /// Changes the number, and wakes up to `count` of those who sleep for it.
+  void change(std::uint32_t value, int count) {
+    value_.store(value, std::memory_order_seq_cst);
+    // Of this store and load, and those of await(), in one order of all, one finds what the other has written.
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) futex(FUTEX_WAKE, static_cast<std::uint32_t>(count), nullptr);
+  }
+
+  /// Returns once the number differs from `old`.
+  /// @param looks_again every second, so that a lost wake-up costs no more
+  std::uint32_t await(std::uint32_t old, bool looks_again = false) {
+    for (int i = 0; i < kSpins; ++i) {
+      const std::uint32_t now = value();
+      if (now != old) return now;
+      relax();
+    }
+    const timespec second{1, 0};
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    std::uint32_t now = 0;
+    while ((now = value_.load(std::memory_order_seq_cst)) == old)
+      futex(FUTEX_WAIT, old, looks_again ? &second : nullptr);  // at once, if the number has changed
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    return now;
+  }
+
+ private:
+  void futex(int operation, std::uint32_t number, const timespec* timeout) {
+    const int before = errno;
+    syscall(SYS_futex, &value_, operation | FUTEX_PRIVATE_FLAG, number, timeout, nullptr, 0);
+    errno = before;
+  }
+
+  std::atomic<std::uint32_t> value_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
 };
+static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// One call of parallel_for(), on its stack.
 struct Loop {
@@ -86,30 +138,6 @@ pthread_mutex_t g_thread_creation = PTHREAD_MUTEX_INITIALIZER;
                  });
 }
 
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// Changes a signal, before those who wait for it are woken. Whoever wakes them asks first whether anyone waits, and a waiter says that it does
-/// before it looks at the signal once more. So the store must be seen before that question is answered, for which a release is not enough:
-/// a processor may still have it to itself, the waiter finds the old value, nobody is woken, and it sleeps for ever.
-void change(Signal& signal, std::uint32_t value) { signal.value.store(value, std::memory_order_seq_cst); }
-
-/// Returns once `signal` differs from `old`.
-std::uint32_t await_change(const Signal& signal, std::uint32_t old) {
-  for (int i = 0; i < kSpins; ++i) {
-    const std::uint32_t now = signal.value.load(std::memory_order_acquire);
-    if (now != old) return now;
-    relax();
-  }
-  signal.value.wait(old, std::memory_order_acquire);
-  return signal.value.load(std::memory_order_acquire);
-}
-
 void take_tasks(State& s, Loop& loop, int worker) noexcept {
   t_is_inside_loop = true;
   try {
@@ -137,8 +165,7 @@ void join_loop(State& s) {
   // Once the last one has left, the caller may start another loop: what follows uses only the word as it was.
   const std::uint64_t before = s.gate.word.fetch_sub(1, std::memory_order_acq_rel);
   if ((before & kClosed) != 0 && (before & kInsideMask) == 1) {  // the caller saw someone inside, so it waits for this
-    change(s.finished, static_cast<std::uint32_t>(before >> 32));
-    s.finished.value.notify_one();
+    s.finished.change(static_cast<std::uint32_t>(before >> 32), 1);
   }
 }
 
@@ -146,7 +173,7 @@ void* worker_main(void* first_epoch) {
   State& s = state();
   auto seen = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(first_epoch));
   for (;;) {
-    seen = await_change(s.epoch, seen);
+    seen = s.epoch.await(seen);
     join_loop(s);
   }
   return nullptr;
@@ -162,7 +189,7 @@ void start_workers(State& s, int wanted) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  const auto first_epoch = static_cast<std::uintptr_t>(s.epoch.value.load(std::memory_order_relaxed));
+  const auto first_epoch = static_cast<std::uintptr_t>(s.epoch.value());
   while (s.num_workers < wanted) {
     pthread_t thread;
     pthread_mutex_lock(&g_thread_creation);
@@ -213,22 +240,17 @@ void ThreadPool::parallel_for(std::int64_t num_tasks, int max_threads, const Bod
   Loop loop{.body = body, .num_tasks = num_tasks};
   s.loop = &loop;
   s.tasks.next.store(0, std::memory_order_relaxed);
-  const std::uint32_t epoch = s.epoch.value.load(std::memory_order_relaxed) + 1;
+  const std::uint32_t epoch = s.epoch.value() + 1;
   s.gate.word.store((std::uint64_t{epoch} << 32) | (static_cast<std::uint64_t>(helpers) * kOneSeat),
                     std::memory_order_release);
-  change(s.epoch, epoch);
-  if (helpers == s.num_workers) {
-    s.epoch.value.notify_all();
-  } else {
-    for (int i = 0; i < helpers; ++i) s.epoch.value.notify_one();
-  }
+  s.epoch.change(epoch, helpers);
 
   take_tasks(s, loop, 0);
 
   const std::uint64_t before = s.gate.word.fetch_or(kClosed, std::memory_order_acq_rel);
   if ((before & kInsideMask) != 0) {
-    std::uint32_t finished = s.finished.value.load(std::memory_order_acquire);
-    while (finished != epoch) finished = await_change(s.finished, finished);
+    std::uint32_t finished = s.finished.value();
+    while (finished != epoch) finished = s.finished.await(finished, /*looks_again=*/true);
   }
   s.busy.store(false, std::memory_order_release);
   if (loop.thrown) std::rethrow_exception(std::move(loop.thrown));
