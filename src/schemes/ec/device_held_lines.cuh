@@ -110,13 +110,7 @@ __device__ void split_held_along(const AnyOperand& o, unsigned block, bool is_a,
     const float4 x = quad(q);
     largest = larger(larger(largest, larger(x.x, x.y)), larger(x.z, x.w));
   }
-  // As integers magnitudes, infinity and NaN have the order of their bits.
-  largest = __uint_as_float(__reduce_max_sync(kWholeWarp, __float_as_uint(largest)));
-  if (width > 1) {
-    if (lane == 0) shared.largest[0][warp] = largest;
-    __syncthreads();
-    for (int w = 0; w < width; ++w) largest = larger(largest, shared.largest[0][warp / width * width + w]);
-  }
+  largest = largest_of_line(shared, width, warp, lane, largest);
   const std::int32_t scale = scale_of<kFormat>(largest);
   const bool is_skipped = scale == num::kSkipLine;
   const Scaling scaling(scale);

@@ -68,6 +68,19 @@ __device__ void store_four(std::int8_t* row, int k, const float4& x, const Scali
   *reinterpret_cast<Bytes*>(to + kBlockBytes / 2) = quad.lo;
 }
 
+/// Of a line along memory, over its `width` neighbouring warps. All threads.
+template <class AnyShared>
+[[nodiscard]] __device__ float largest_of_line(AnyShared& shared, int width, int warp, int lane, float largest) {
+  // As integers magnitudes, infinity and NaN have the order of their bits.
+  largest = __uint_as_float(__reduce_max_sync(kWholeWarp, __float_as_uint(largest)));
+  if (width > 1) {
+    if (lane == 0) shared.largest[0][warp] = largest;
+    __syncthreads();
+    for (int w = 0; w < width; ++w) largest = larger(largest, shared.largest[0][warp / width * width + w]);
+  }
+  return largest;
+}
+
 /// A warp takes every width-th run of 256 terms, two times four terms a lane, and so whole parts of the line.
 template <class T, EcFormat kFormat, bool kIsAligned, class AnyOperand>
 __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
@@ -104,13 +117,7 @@ __device__ void split_along(const AnyOperand& o, unsigned block, bool is_a, cons
     observe(load_four<T, kIsAligned>(o, reader, k + 128));
   }
 
-  // As integers magnitudes, infinity and NaN have the order of their bits.
-  largest = __uint_as_float(__reduce_max_sync(kWholeWarp, __float_as_uint(largest)));
-  if (width > 1) {
-    if (lane == 0) shared.largest[0][warp] = largest;
-    __syncthreads();
-    for (int w = 0; w < width; ++w) largest = larger(largest, shared.largest[0][warp / width * width + w]);
-  }
+  largest = largest_of_line(shared, width, warp, lane, largest);
   const std::int32_t scale = scale_of<kFormat>(largest);
   const bool is_skipped = scale == num::kSkipLine;
   const Scaling scaling(scale);
