@@ -66,12 +66,13 @@ TEST(ThreadPool, LoopsAfterAPauseWakeSleepingWorkers) {
   }
 }
 
-// The worker ends when the caller polls, falls asleep, or sleeps: whichever it is, the caller must not sleep on. A wake-up that is lost stops
-// this test for ever.
+// The worker ends when the caller polls, falls asleep, or sleeps: whichever it is, the caller must not sleep on. It looks again each second, so
+// a wake-up that is lost is a loop of a second.
 TEST(ThreadPool, CallersThatFallAsleepAreWoken) {
   using Clock = std::chrono::steady_clock;
   for (int i = 0; i < 3000; ++i) {
     std::atomic<bool> has_begun{false};
+    const auto start = Clock::now();
     ThreadPool::global().parallel_for(2, 2, [&](std::int64_t, int worker) {
       const auto begin = Clock::now();
       if (worker == 0) {  // the caller waits until the other has begun, if there is one
@@ -83,6 +84,7 @@ TEST(ThreadPool, CallersThatFallAsleepAreWoken) {
       while (Clock::now() - begin < std::chrono::nanoseconds(i % 300 * 100)) {
       }
     });
+    ASSERT_LT(Clock::now() - start, std::chrono::milliseconds(990)) << "loop " << i << ": its caller was not woken";
   }
 }
 
