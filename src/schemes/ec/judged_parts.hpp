@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which terms of a line are judged together: parts of lines are, each by itself, so that nobody waits for the others. What a line is said to be
-// hangs on them, so they are the same for a call and for an operand that is kept for it; but lines along memory have fewer in
-// large batches, whose warps have a line each. Plain arithmetic, for host and device.
+// hangs on them, and they on its length alone: so it is the same for a call, a batch, and an operand that is kept. Plain arithmetic, for host
+// and device.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,6 @@
 #include "kizami/host_device.hpp"
 
 namespace kizami::ec {
-
-/// Terms of [0, length) that are among `run` from `begin` on, and among `run` every `step` terms behind those.
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int64_t terms_of_part(std::int64_t length, std::int64_t begin,
-                                                                      std::int64_t run, std::int64_t step) {
-  if (length <= begin) return 0;
-  const std::int64_t runs = (length - begin - 1) / step + 1;
-  const std::int64_t end = begin + (runs - 1) * step + run;
-  return runs * run - (end > length ? end - length : 0);
-}
 
 inline constexpr int kJudgedParts = 8;  ///< of a line, some of them empty where it is short
 inline constexpr int kJudgedRun = 256;
@@ -33,7 +24,11 @@ inline constexpr int kJudgedStep = kJudgedParts * kJudgedRun;
 }
 /// Terms of a part.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int64_t terms_of_part(std::int64_t length, int part) {
-  return terms_of_part(length, std::int64_t{part} * kJudgedRun, kJudgedRun, kJudgedStep);
+  const std::int64_t begin = std::int64_t{part} * kJudgedRun;
+  if (length <= begin) return 0;
+  const std::int64_t runs = (length - begin - 1) / kJudgedStep + 1;
+  const std::int64_t end = begin + (runs - 1) * kJudgedStep + kJudgedRun;
+  return runs * kJudgedRun - (end > length ? end - length : 0);
 }
 
 /// The terms of a line of at most 8192 that CTA `rank` has where a cluster of 1, 2, 4 or 8 holds it: whole parts, 1024 terms at most, which are

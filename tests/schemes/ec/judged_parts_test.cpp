@@ -11,23 +11,8 @@
 namespace kizami::ec {
 namespace {
 
-TEST(JudgedParts, TermsAreThoseOfTheRuns) {
-  for (const std::int64_t run : {1, 32, 128, 256}) {
-    for (const std::int64_t parts : {1, 2, 3, 8}) {
-      for (std::int64_t length = 0; length < 2200; length += length % 7 + 1) {
-        for (std::int64_t part = 0; part < parts; ++part) {
-          std::int64_t count = 0;
-          for (std::int64_t t = 0; t < length; ++t) count += t / run % parts == part ? 1 : 0;
-          ASSERT_EQ(terms_of_part(length, part * run, run, parts * run), count)
-              << length << " terms, part " << part << " of " << parts << ", runs of " << run;
-        }
-      }
-    }
-  }
-}
-
 TEST(JudgedParts, LinesHavePartsOfRunsByTurns) {
-  for (std::int64_t length = 1; length < 5000; length += length % 13 + 1) {
+  for (std::int64_t length = 1; length < 5000; ++length) {
     std::vector<std::int64_t> counts(kJudgedParts);
     for (std::int64_t t = 0; t < length; ++t) ++counts[static_cast<std::size_t>(judged_part(t))];
     int parts = 0;
