@@ -262,6 +262,7 @@ void print(const ProductDesc& desc, const Form& form, int raster, const Result& 
   records.append(
       bench::Json{{"case", "product " + to_string(shape) + " planes=" + std::to_string(desc.num_products) + " reduce"},
                   {"bytes", desc.has_unsigned_bytes ? kUnsigned : kSigned},
+                  {"residues", "folded"},  // by what: the forms of other records are of other kernels
                   {"form", form.name},
                   {"raster", raster},
                   {"tops", tops(call_ms)},

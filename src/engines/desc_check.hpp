@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/int_math.hpp"
+#include "engines/modulus_constants.hpp"
 #include "product/product.hpp"
 
 namespace kizami::engines {
@@ -32,12 +33,13 @@ namespace kizami::engines {
 
 /// What not every engine does.
 struct Abilities {
-  bool compares = false;        ///< the epilogue kCompare
-  bool takes_windows = false;   ///< ProductDesc::windows
-  bool takes_floats = false;    ///< floating-point formats; an engine may refuse some
-  bool promotes_sums = false;   ///< Engine::promotes_sums()
-  bool repeats_moduli = false;  ///< ProductDesc::planes_of_modulus beyond 1
-  bool takes_unsigned = false;  ///< ProductDesc::has_unsigned_bytes
+  bool compares = false;          ///< the epilogue kCompare
+  bool takes_windows = false;     ///< ProductDesc::windows
+  bool takes_floats = false;      ///< floating-point formats; an engine may refuse some
+  bool promotes_sums = false;     ///< Engine::promotes_sums()
+  bool repeats_moduli = false;    ///< ProductDesc::planes_of_modulus beyond 1
+  bool takes_unsigned = false;    ///< ProductDesc::has_unsigned_bytes
+  bool needs_odd_moduli = false;  ///< but for 256: modulus_constants.hpp
 };
 
 namespace detail {
@@ -182,6 +184,8 @@ struct NumPlanes {
       for (int l = 0; l * d.planes_of_modulus < d.num_products; ++l) {
         const int modulus = d.moduli[static_cast<std::size_t>(l)];
         if (modulus < 2 || modulus > 256) return wrong("moduli[" + std::to_string(l) + "]", modulus, "in 2..256");
+        if (abilities.needs_odd_moduli && !has_modulus_constants(modulus))
+          return wrong("moduli[" + std::to_string(l) + "]", modulus, "256 or odd for this engine");
       }
       break;
     case product::Epilogue::kCompare:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of modulus_constants.hpp in the instructions of the device: the short way is three of them.
+// The arithmetic of modulus_constants.hpp in the instructions of the device: three of them, or four where sums have a sign.
 #pragma once
 
 #include <cstdint>
@@ -8,44 +8,22 @@
 
 namespace kizami::engines {
 
-/// The high word of x y + add 2^32.
-__device__ __forceinline__ std::int32_t high_product_add(std::int32_t x, std::int32_t y, std::int32_t add) {
-  std::int32_t high = 0;
-  asm("mad.hi.s32 %0, %1, %2, %3;\n" : "=r"(high) : "r"(x), "r"(y), "r"(add));
-  return high;
-}
-
-/// What a thread needs of a plane's modulus, in registers.
-struct ResidueOfPlane {
-  std::int32_t minus_p;
-  std::int32_t multiplier;
-  std::int32_t half;   ///< the short way: 2^(shift - 1)
-  std::int32_t shift;  ///< the short way
-  std::int32_t top;    ///< the long way: the largest symmetric residue
-};
-
-template <bool kIsShort>
-__device__ __forceinline__ ResidueOfPlane residue_of_plane(const ModulusConstants& modulus) {
-  if constexpr (kIsShort) {
-    return {modulus.minus_p, modulus.short_multiplier, 1 << (modulus.short_shift - 1), modulus.short_shift, 0};
-  } else {
-    return {modulus.minus_p, modulus.multiplier, 0, 0, top_of(modulus)};
+/// Of each sum an integer whose low byte is its symmetric residue. Step by step for all of them: a warp may be alone on its
+/// scheduler, and one after another each instruction would wait for the one before.
+template <bool kHasSign, int kCount>
+__device__ __forceinline__ void take_residues(const ModulusConstants& modulus, std::int32_t (&x)[kCount]) {
+  float quotient[kCount];
+#pragma unroll
+  for (int e = 0; e < kCount; ++e) {
+    const std::uint32_t word = static_cast<std::uint32_t>(x[e]) ^ (kHasSign ? 0x80000000U : 0U);
+    asm volatile("dp4a.u32.s32 %0, %1, %2, %3;\n" : "=r"(x[e]) : "r"(word), "r"(modulus.weights), "r"(modulus.origin));
   }
-}
-
-/// An integer whose low byte is the symmetric residue of x.
-template <bool kIsShort>
-__device__ __forceinline__ std::int32_t residue_byte(std::int32_t x, const ResidueOfPlane& plane) {
-  const auto times_minus_p = [&](std::int32_t q) {
-    return static_cast<std::uint32_t>(q) * static_cast<std::uint32_t>(plane.minus_p);
-  };
-  if constexpr (kIsShort) {
-    const std::int32_t q = high_product_add(x, plane.multiplier, plane.half) >> plane.shift;
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) + times_minus_p(q));
-  } else {
-    const std::int32_t q = __mulhi(x, plane.multiplier);
-    const auto r = static_cast<std::int32_t>(static_cast<std::uint32_t>(x) + times_minus_p(q));
-    return r > plane.top ? r + plane.minus_p : r;
+#pragma unroll
+  for (int e = 0; e < kCount; ++e) quotient[e] = __fmaf_rn(__int_as_float(x[e]), modulus.inverse, 0x1p23F);
+#pragma unroll
+  for (int e = 0; e < kCount; ++e) {
+    const std::uint32_t product = __float_as_uint(quotient[e]) * static_cast<std::uint32_t>(modulus.minus_p);
+    x[e] = static_cast<std::int32_t>(static_cast<std::uint32_t>(x[e]) + product);
   }
 }
 

@@ -17,8 +17,7 @@ struct ResultParams {
   std::int64_t c_plane_stride;
   std::int32_t num_products;
   std::int32_t planes_of_modulus;
-  std::int32_t has_aligned_c;   ///< every column of C begins on 16 bytes
-  std::int32_t has_short_sums;  ///< no sum exceeds 2^30 in magnitude
+  std::int32_t has_aligned_c;  ///< every column of C begins on 16 bytes
   ModulusConstants moduli[product::kMaxProducts];
   const num::RungWeight* a_weights;  ///< kCompare
   const num::RungWeight* b_weights;
@@ -50,11 +49,9 @@ inline void set_result(const product::ProductDesc& d, const product::Pointers& p
                                  : reinterpret_cast<std::uintptr_t>(pointers.c) % kStored == 0 &&
                                        d.c_col_stride % kStored == 0 &&
                                        (d.num_products == 1 || d.c_plane_stride % kStored == 0);
-  const std::int64_t most = d.has_unsigned_bytes ? 255 * 255 : 128 * 128;
-  params.has_short_sums = d.k * most <= std::int64_t{1} << 30;
   if (is_wide) return;
   for (int l = 0; l * d.planes_of_modulus < d.num_products; ++l)
-    params.moduli[l] = modulus_constants(d.moduli[static_cast<std::size_t>(l)]);
+    params.moduli[l] = modulus_constants(d.moduli[static_cast<std::size_t>(l)], !d.has_unsigned_bytes);
 }
 
 /// A window, see product::Window. @units first: bytes of a line

@@ -76,16 +76,19 @@ template <product::Epilogue kEpilogue>
   return params.moduli[params.planes_of_modulus == 1 ? plane : plane / params.planes_of_modulus];
 }
 
-/// store_tile(), with one of the two ways to the residue.
-template <int kTileI, LineOrder kOrder, product::Epilogue kEpilogue, bool kIsShort>
-__device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2], const TileOrder& order,
+/// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds, or 16 rows
+/// that a warp holds.
+/// @param kIsUnsigned  sums have no sign
+/// @range all 128 threads of the warpgroup take part, or all 32 of the warp; thread: the number within it
+template <int kTileI, LineOrder kOrder, product::Epilogue kEpilogue, bool kIsUnsigned = false>
+__device__ __forceinline__ void store_tile(const std::int32_t (&acc)[kTileI / 2], const TileOrder& order,
                                            const ResultParams& params, int plane, int i_first, int j_first,
                                            int thread) {
   static_assert(kTileI % 64 == 0);
   static_assert(kOrder == LineOrder::kInOrder || kEpilogue != product::Epilogue::kStoreAcc);
   const int lane = thread % 32;
   const int x = lane % 4;
-  const ResidueOfPlane modulus = residue_of_plane<kIsShort>(modulus_of_plane(params, plane));
+  const ModulusConstants modulus = modulus_of_plane(params, plane);
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + lane / 4;
@@ -112,26 +115,24 @@ __device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2]
       const int num_aligned = params.has_aligned_c != 0 ? num_valid : 0;
 #pragma unroll
       for (int i64 = 0; i64 < kTileI / 64; ++i64) {
+        std::int32_t r[16];
+#pragma unroll
+        for (int e = 0; e < 16; ++e) {
+          const int g = e / 2;
+          r[e] = acc[i64 * 32 + 4 * g + 2 * h + e % 2];
+          if constexpr (kEpilogue == product::Epilogue::kReduceAdd) {
+            // Read before any lane of the quad stores here: the exchange below is between.
+            const int of_lane = kOrder == LineOrder::kInOrder ? 8 * g + 2 * x + e % 2 - 16 * x : e;
+            const int i = i64 * 64 + of_lane;  // from this lane's first
+            if (has_row && i < num_valid) {
+              r[e] = static_cast<std::int32_t>(static_cast<std::uint32_t>(r[e]) + static_cast<std::uint32_t>(to[i]));
+            }
+          }
+        }
+        take_residues<!kIsUnsigned>(modulus, r);
         SixteenBytes bytes;
 #pragma unroll
-        for (int y = 0; y < 4; ++y) {
-          std::int32_t r[4];
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            const int g = 2 * y + e / 2;
-            std::int32_t sum = acc[i64 * 32 + 4 * g + 2 * h + e % 2];
-            if constexpr (kEpilogue == product::Epilogue::kReduceAdd) {
-              // Read before any lane of the quad stores here: the exchange below is between.
-              const int of_lane = kOrder == LineOrder::kInOrder ? 8 * g + 2 * x + e % 2 - 16 * x : 2 * g + e % 2;
-              const int i = i64 * 64 + of_lane;  // from this lane's first
-              if (has_row && i < num_valid) {
-                sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(to[i]));
-              }
-            }
-            r[e] = residue_byte<kIsShort>(sum, modulus);
-          }
-          bytes.word[y] = pack_bytes(r[0], r[1], r[2], r[3]);
-        }
+        for (int y = 0; y < 4; ++y) bytes.word[y] = pack_bytes(r[4 * y], r[4 * y + 1], r[4 * y + 2], r[4 * y + 3]);
         if constexpr (kOrder == LineOrder::kInOrder) bytes = transpose_quad(bytes, lane);
         if (num_aligned >= i64 * 64 + 16) {
           *reinterpret_cast<uint4*>(to + i64 * 64) =
@@ -142,22 +143,6 @@ __device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2]
       }
     }
   }
-}
-
-/// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds, or 16 rows
-/// that a warp holds.
-/// @range all 128 threads of the warpgroup take part, or all 32 of the warp; thread: the number within it
-template <int kTileI, LineOrder kOrder, product::Epilogue kEpilogue>
-__device__ __forceinline__ void store_tile(const std::int32_t (&acc)[kTileI / 2], const TileOrder& order,
-                                           const ResultParams& params, int plane, int i_first, int j_first,
-                                           int thread) {
-  if constexpr (kEpilogue == product::Epilogue::kReduce) {
-    if (params.has_short_sums != 0 && modulus_of_plane(params, plane).short_shift != 0) {
-      store_rows<kTileI, kOrder, kEpilogue, true>(acc, order, params, plane, i_first, j_first, thread);
-      return;
-    }
-  }
-  store_rows<kTileI, kOrder, kEpilogue, false>(acc, order, params, plane, i_first, j_first, thread);
 }
 
 }  // namespace kizami::engines

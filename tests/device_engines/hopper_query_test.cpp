@@ -45,5 +45,20 @@ TEST(HopperQuery, TakesFloatingPointWindowsWhoseSumsItsKernelsMake) {
   }
 }
 
+TEST(HopperQuery, TakesModuliThatItHasConstantsFor) {
+  for (const auto& [modulus, reason] : {std::pair<std::int16_t, const char*>{256, ""},
+                                        {3, ""},
+                                        {2, "moduli[1] = 2, must be 256 or odd for this engine"},
+                                        {254, "moduli[1] = 254, must be 256 or odd for this engine"},
+                                        {257, "moduli[1] = 257, must be in 2..256"}}) {
+    for (const auto epilogue : {product::Epilogue::kReduce, product::Epilogue::kReduceAdd}) {
+      product::ProductDesc d =
+          testing::ProductCase({.m = 32, .n = 6, .k = 512, .moduli = {256, 255}, .epilogue = epilogue}).desc();
+      d.moduli[1] = modulus;
+      EXPECT_EQ(refusal_of(d), reason);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kizami::engines

@@ -16,8 +16,6 @@
 namespace kizami::engines {
 namespace {
 
-constexpr std::int64_t kShortLimit = std::int64_t{1} << 30;
-
 /// Sums in [-limit, limit] that are interesting for p: the ends, and around multiples and half multiples of p.
 std::vector<std::int32_t> probes(int p, std::int64_t limit) {
   std::vector<std::int64_t> xs;
@@ -47,28 +45,32 @@ std::vector<std::int32_t> probes(int p, std::int64_t limit) {
   return result;
 }
 
-TEST(HopperResidue, LongWayEveryModulus) {
+TEST(HopperResidue, OfSumsWithAndWithoutSign) {
+  int num_moduli = 0;
   for (int p = 2; p <= 256; ++p) {
-    const ModulusConstants constants = modulus_constants(p);
-    for (const std::int32_t x : probes(p, std::int64_t{1} << 31)) {
-      ASSERT_EQ(symmetric_residue(x, constants), num::symmetric_residue(x, p)) << "x = " << x << " p = " << p;
+    EXPECT_EQ(has_modulus_constants(p), p == 256 || p % 2 != 0) << p;
+    if (!has_modulus_constants(p)) continue;
+    ++num_moduli;
+    for (const bool has_sign : {false, true}) {
+      const ModulusConstants constants = modulus_constants(p, has_sign);
+      const auto expect_right = [&](std::uint32_t word) {
+        const std::int64_t x = has_sign ? std::int64_t{static_cast<std::int32_t>(word)} : std::int64_t{word};
+        ASSERT_EQ(symmetric_residue(word, has_sign, constants), num::symmetric_residue(x, p))
+            << "x = " << x << " p = " << p;
+      };
+      for (const std::int32_t x : probes(p, std::int64_t{1} << 31)) expect_right(static_cast<std::uint32_t>(x));
+      // Where y is at its ends: the error of the quotient is largest there.
+      for (const bool takes_most : {false, true}) {
+        std::uint32_t ends = 0;
+        for (int i = 1; i < 4; ++i) {
+          if ((fold_weight(p, i) > 0) == takes_most) ends |= 0xFFU << (8 * i);
+        }
+        for (std::uint32_t low = 0; low < 256; ++low) expect_right((ends | low) ^ (has_sign ? 0x80000000U : 0U));
+      }
+      if (::testing::Test::HasFailure()) return;
     }
   }
-}
-
-TEST(HopperResidue, ShortWayWhereItIsOffered) {
-  int num_short = 0;
-  for (int p = 2; p <= 256; ++p) {
-    const ModulusConstants constants = modulus_constants(p);
-    EXPECT_EQ(constants.short_shift != 0, p == 256 || (p % 2 != 0 && p >= 5)) << p;
-    if (constants.short_shift == 0) continue;
-    ++num_short;
-    for (const std::int32_t x : probes(p, kShortLimit)) {
-      ASSERT_EQ(static_cast<std::int8_t>(short_residue(x, constants)), num::symmetric_residue(x, p))
-          << "x = " << x << " p = " << p;
-    }
-  }
-  EXPECT_EQ(num_short, 127);
+  EXPECT_EQ(num_moduli, 128);
 }
 
 TEST(HopperDivider, FloorsLikeDivision) {

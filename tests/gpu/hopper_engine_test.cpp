@@ -14,6 +14,7 @@
 
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/hopper.hpp"
+#include "engines/modulus_constants.hpp"
 #include "gpu/product_cases.hpp"
 #include "gpu/product_on_device.hpp"
 
@@ -57,12 +58,12 @@ TEST_F(HopperEngine, EveryTileEdge) {
 
 TEST_F(HopperEngine, AlignmentOfColumns) { expect_alignments_of_columns(kSameBytes); }
 
-TEST_F(HopperEngine, EveryModulus) { expect_every_modulus(kSameBytes); }
+TEST_F(HopperEngine, EveryModulus) { expect_every_modulus(kSameBytes, has_modulus_constants); }
 
 TEST_F(HopperEngine, NumbersOfPlanes) { expect_numbers_of_planes(kSameBytes); }
 
 TEST_F(HopperEngine, DeepSums) {
-  // 65536 is the last k whose residues are taken the short way; 131072 the last k there is.
+  // Sums of up to 2^31; 131072 is the last k there is.
   std::size_t turn = 0;
   for (const std::int64_t k : {4096, 65535, 65536, 65537, 131071, 131072}) {
     for (const Fill fill : {Fill::kResidues, Fill::kLowest, Fill::kHighest, Fill::kOpposite}) {
@@ -91,15 +92,13 @@ TEST_F(HopperEngine, BytesWithoutSign) {
     }
   }
   for (const Fill fill : {Fill::kResidues, Fill::kHighest, Fill::kOpposite, Fill::kBytes}) {
-    for (int first = 2; first <= 256; first += 51) {
-      std::vector<std::int16_t> moduli;
-      for (int p = first; p < first + 51; ++p) moduli.push_back(static_cast<std::int16_t>(p));
+    for_every_modulus(has_modulus_constants, [&](const std::vector<std::int16_t>& moduli) {
       expect_same_bytes({.m = 80, .n = 33, .k = 201, .moduli = moduli, .fill = fill, .has_unsigned_bytes = true});
-      if (HasFailure()) return;
-    }
+    });
+    if (HasFailure()) return;
   }
-  // 16512 is the last k whose residues are taken the short way, 33025 the last k there is.
-  for (const std::int64_t k : {std::int64_t{16512}, std::int64_t{16513}, product::kBlockMaxU8}) {
+  // Sums of up to 2^31.
+  for (const std::int64_t k : {std::int64_t{16513}, product::kBlockMaxU8}) {
     for (const Fill fill : {Fill::kHighest, Fill::kResidues}) {
       expect_same_bytes(
           {.m = 80, .n = 33, .k = k, .moduli = {256, 255, 251}, .fill = fill, .has_unsigned_bytes = true});

@@ -16,6 +16,7 @@
 
 #include "engines/mma/forms.hpp"
 #include "engines/mma/product_i8.hpp"
+#include "engines/modulus_constants.hpp"
 #include "gpu/product_cases.hpp"
 #include "gpu/product_on_device.hpp"
 
@@ -73,12 +74,12 @@ TEST_F(MmaProduct, EveryTileEdge) {
 
 TEST_F(MmaProduct, AlignmentOfColumns) { expect_alignments_of_columns(kSameBytes); }
 
-TEST_F(MmaProduct, EveryModulus) { expect_every_modulus(kSameBytes); }
+TEST_F(MmaProduct, EveryModulus) { expect_every_modulus(kSameBytes, has_modulus_constants); }
 
 TEST_F(MmaProduct, NumbersOfPlanes) { expect_numbers_of_planes(kSameBytes); }
 
 TEST_F(MmaProduct, DeepSums) {
-  // 65536 is the last k whose residues are taken the short way; 131072 the last k there is.
+  // Sums of up to 2^31; 131072 is the last k there is.
   std::size_t turn = 0;
   for (const std::int64_t k : {4096, 65535, 65536, 65537, 131071, 131072}) {
     for (const Fill fill : {Fill::kResidues, Fill::kLowest, Fill::kHighest, Fill::kOpposite}) {

@@ -22,11 +22,13 @@ __global__ void empty_sum_smxx(const __grid_constant__ ProductParams params) {
     const std::int64_t at = plane * params.c_plane_stride + j * params.c_col_stride + i;
     if constexpr (kEpilogue == product::Epilogue::kStoreAcc) {
       static_cast<std::int32_t*>(params.c)[at] = 0;
+    } else if constexpr (kEpilogue == product::Epilogue::kReduce) {
+      static_cast<std::int8_t*>(params.c)[at] = 0;
     } else {
       auto& to = static_cast<std::int8_t*>(params.c)[at];
-      const std::int32_t before = kEpilogue == product::Epilogue::kReduceAdd ? to : 0;
-      to = static_cast<std::int8_t>(
-          residue_byte<false>(before, residue_of_plane<false>(params.moduli[plane / params.planes_of_modulus])));
+      std::int32_t sum[1] = {to};
+      take_residues</*kHasSign=*/true>(params.moduli[plane / params.planes_of_modulus], sum);
+      to = static_cast<std::int8_t>(sum[0]);
     }
   }
 }

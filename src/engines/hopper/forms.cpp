@@ -29,6 +29,8 @@ constexpr std::array<HopperFormTraits, kNumHopperForms> kForms = {{
      LineOrder::kPermuted, 256, 128, 2},
     {"cooperative_192x256", HopperForm::kCooperative192x256, HopperSchedule::kCooperative, LineOrder::kInOrder, 192,
      256, 2},
+    {"ping_pong_192x128_permuted", HopperForm::kPingPong192x128Permuted, HopperSchedule::kPingPong,
+     LineOrder::kPermuted, 192, 128, 2},
 }};
 
 constexpr bool is_indexed_by_form() {
@@ -59,31 +61,34 @@ namespace {
   return static_cast<double>(d.m + d.n) * static_cast<double>(d.k);
 }
 
-// What tells the forms apart. Fitted to all of them on an H200, of squares, in three runs (lab/results/h200/product.jsonl,
-// mma_product.jsonl), and to whole calls of shapes of small k; in cycles at the clock of long products.
-constexpr double kMultiplied = 0.985;   // of the operations of a cycle, where nothing else takes time
-constexpr double kReadPerCycle = 71;    // bytes that a multiprocessor has from the L2 cache, likewise
-constexpr double kCachedBytes = 64e6;   // of a plane's lines: beyond, the cache loses some before all have read them
-constexpr double kBeyondCache = 0.69;   // of kReadPerCycle, then
-constexpr double kFewBytes = 4e6;       // likewise: so few, or few tiles, are multiplied in squares
-constexpr double kLongBytes = 300e6;    // likewise: long products meet the power limit
-constexpr double kOfLong = 1.09;        // times as many cycles
-constexpr double kPingPongStore = 400;  // cycles of a tile of 128 x 128: the other one is multiplied meanwhile
-constexpr double kCooperativeStore = 2000;  // of 256 x 128, which nothing covers
-constexpr double kPermutedStore = 0.6;      // of these: no shuffles
+// What tells the forms apart, in cycles at the clock of long products. Fitted to all of them on an H200, of bytes with and without
+// sign and fourteen shapes (lab/results/h200/product.jsonl, records of folded residues), with 8 us for a launch; kOfLong to squares
+// of 16384.
+constexpr double kMultiplied = 0.985;     // of the operations of a cycle, where nothing else takes time
+constexpr double kReadPerCycle = 142;     // bytes that a multiprocessor has from the L2 cache, likewise
+constexpr double kCachedBytes = 64e6;     // of a plane's lines: beyond, the cache loses some before all have read them
+constexpr double kBeyondCache = 0.474;    // of kReadPerCycle, then
+constexpr double kLongBytes = 300e6;      // likewise: long products meet the power limit
+constexpr double kOfLong = 1.09;          // times as many cycles
+constexpr double kTurn = 1017;            // of a tile of kPingPong that is multiplied while the other one is stored
+constexpr double kSquareStore = 2745;     // what a warpgroup takes for 128 x 128 elements meanwhile
+constexpr double kWholeStore = 2286;      // of 256 x 128 elements of kCooperative, which nothing covers
+constexpr double kPermutedStore = 0.726;  // of kTurn and kWholeStore: no shuffles
+constexpr double kFewBytes = 4e6;         // of a plane's lines: so few are windows of squares
 
-/// Cycles of an element of k of one tile. Reads hide behind multiplications in part.
-[[nodiscard]] double cycles_per_k(const HopperFormTraits& traits, double line_bytes) {
-  const double multiplied = traits.tile_i * traits.tile_j / (kMultiplied * model::h200::kInt8MacsPerSmCycle);
+/// Cycles of a tile. Reads hide behind multiplications in part.
+[[nodiscard]] double tile_cycles(const HopperFormTraits& traits, double k, double line_bytes) {
+  const double area = static_cast<double>(traits.tile_i) * traits.tile_j;
+  const double multiplied = area / (kMultiplied * model::h200::kInt8MacsPerSmCycle);
   const double bytes = static_cast<double>(traits.tile_i) / traits.cluster + traits.tile_j;
-  const double read = bytes / (line_bytes < kCachedBytes ? kReadPerCycle : kBeyondCache * kReadPerCycle);
-  return std::sqrt(multiplied * multiplied + read * read) * (line_bytes < kLongBytes ? 1.0 : kOfLong);
-}
-[[nodiscard]] double store_cycles(const HopperFormTraits& traits) {
-  const double cycles = traits.schedule == HopperSchedule::kPingPong
-                            ? kPingPongStore
-                            : kCooperativeStore * traits.tile_i * traits.tile_j / (256.0 * 128.0);
-  return traits.line_order == LineOrder::kPermuted ? kPermutedStore * cycles : cycles;
+  const double read = bytes / (kReadPerCycle * (line_bytes < kCachedBytes ? 1.0 : kBeyondCache));
+  const double product =
+      k * std::sqrt(multiplied * multiplied + read * read) * (line_bytes < kLongBytes ? 1.0 : kOfLong);
+  const double permuted = traits.line_order == LineOrder::kPermuted ? kPermutedStore : 1.0;
+  if (traits.schedule == HopperSchedule::kCooperative) return product + permuted * kWholeStore * area / (256.0 * 128.0);
+  // Two warpgroups multiply and store by turns.
+  const double both = product + kSquareStore * area / (128.0 * 128.0);
+  return std::max(product + permuted * kTurn, both / 2);
 }
 
 /// Windows were recorded by one form each, which tells nothing of the others: they keep to it.
@@ -104,19 +109,12 @@ constexpr double kPermutedStore = 0.6;      // of these: no shuffles
 
 /// Tiles in rounds, one after another on each cluster.
 [[nodiscard]] double seconds_of_rounds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
-  const auto k_blocks = static_cast<double>(std::max<std::int64_t>(1, ceil_div(d.k, 128)));
-  const double tile_cycles = 128 * k_blocks * cycles_per_k(traits, line_bytes(d)) + store_cycles(traits);
+  const std::int64_t k = std::max<std::int64_t>(128, base::round_up(d.k, 128));
+  const double cycles = tile_cycles(traits, static_cast<double>(k), line_bytes(d));
   const std::int64_t clusters =
       ceil_div(d.m, traits.tile_i) * ceil_div(d.n, std::int64_t{traits.tile_j} * traits.cluster) * d.num_products;
   const std::int64_t at_once = std::max(1, model::h200::sms_or_own(num_sms) / traits.cluster);
-  return static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / model::h200::kLongProductHz;
-}
-
-/// Squares of 128 store while others of them are multiplied, as long as these are long or few: 8192 x 8192 x 256 and 512 took
-/// 11 and 6 % longer by them than by 256 x 128 (product.jsonl, b83483de), where the law has them quicker.
-[[nodiscard]] bool has_many_short_tiles(const ProductDesc& d, int num_sms) {
-  const std::int64_t tiles = ceil_div(d.m, 256) * ceil_div(d.n, 128) * d.num_products;
-  return line_bytes(d) >= kFewBytes && tiles >= 2 * std::int64_t{model::h200::sms_or_own(num_sms)};
+  return static_cast<double>(ceil_div(clusters, at_once)) * cycles / model::h200::kLongProductHz;
 }
 
 }  // namespace
@@ -127,7 +125,6 @@ HopperForm tile_for(const ProductDesc& d, int num_sms) {
   double least = 0;
   for (const HopperFormTraits& traits : kForms) {
     if (!form_accepts(traits, d)) continue;
-    if (traits.schedule == HopperSchedule::kPingPong && d.m > 128 && has_many_short_tiles(d, num_sms)) continue;
     const double seconds = seconds_of_rounds(d, traits, num_sms);
     if (best != nullptr && seconds >= least) continue;
     best = &traits;
@@ -139,13 +136,10 @@ HopperForm tile_for(const ProductDesc& d, int num_sms) {
 double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
   if (d.num_windows > 0) return windows_seconds_of(d, traits, num_sms);
   constexpr double kStartSeconds = 5e-6;
-  // Results on their way to memory cost what the multiplications do not hide.
-  constexpr double kStoredPerSecond = 6e12;
-  const double stored = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
   // Lines that few others share come from memory as fast as it goes.
   constexpr double kReadPerSecond = 3.5e12;
   const double read = line_bytes(d) * d.num_products / kReadPerSecond;
-  return kStartSeconds + std::max(seconds_of_rounds(d, traits, num_sms), read) + stored / kStoredPerSecond;
+  return kStartSeconds + std::max(seconds_of_rounds(d, traits, num_sms), read);
 }
 
 }  // namespace kizami::engines

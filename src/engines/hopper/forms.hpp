@@ -22,9 +22,10 @@ enum class HopperForm : std::uint8_t {
   kPingPong128x128Alone,     ///< no clusters: for n of one tile
   kCooperative256x128,       ///< clusters of 2
   kCooperative256x128Permuted,
-  kCooperative192x256,  ///< clusters of 2
+  kCooperative192x256,       ///< clusters of 2
+  kPingPong192x128Permuted,  ///< clusters of 2
 };
-inline constexpr int kNumHopperForms = 6;
+inline constexpr int kNumHopperForms = 7;
 
 /// What the host must know of a form.
 struct HopperFormTraits {

@@ -56,7 +56,8 @@ constexpr Abilities kAbilities{.compares = true,
                                .takes_floats = true,
                                .promotes_sums = true,
                                .repeats_moduli = true,
-                               .takes_unsigned = true};
+                               .takes_unsigned = true,
+                               .needs_odd_moduli = true};
 
 std::optional<std::string> why_refused_here(const ProductDesc& d) {
   using detail::wrong;
@@ -120,7 +121,8 @@ const FormKernels& kernels_of(HopperForm form) {
                    hopper::ping_pong_128x128_alone_kernels(),
                    hopper::cooperative_256x128_kernels(),
                    hopper::cooperative_256x128_permuted_kernels(),
-                   hopper::cooperative_192x256_kernels()};
+                   hopper::cooperative_192x256_kernels(),
+                   hopper::ping_pong_192x128_permuted_kernels()};
   });
   return made[static_cast<std::size_t>(form)];
 }
@@ -156,7 +158,8 @@ Status encode_maps(const ProductDesc& d, const Pointers& pointers, const HopperF
   const hopper::MapLines a = lines("a", pointers.a, d.m, d.a_row_stride, d.a_plane_stride, planes.a);
   const hopper::MapLines b = lines("b", pointers.b, d.n, d.b_row_stride, d.b_plane_stride, planes.b);
   if (traits.line_order == LineOrder::kPermuted) {
-    KIZAMI_RETURN_IF_ERROR(hopper::encode_permuted(a, params.a_map));
+    KIZAMI_RETURN_IF_ERROR(
+        hopper::encode_permuted(a, hopper::permuted_box_lines(traits.tile_i / traits.cluster), params.a_map));
   } else {
     KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(a, traits.tile_i / traits.cluster, params.a_map));
   }

@@ -16,4 +16,8 @@ FormKernels ping_pong_128x128_alone_kernels() {
   return kernels_of<Form<HopperSchedule::kPingPong, LineOrder::kInOrder, 128, 128, 1, 7>>();
 }
 
+FormKernels ping_pong_192x128_permuted_kernels() {
+  return kernels_of<Form<HopperSchedule::kPingPong, LineOrder::kPermuted, 192, 128, 2, 5>>();
+}
+
 }  // namespace kizami::engines::hopper

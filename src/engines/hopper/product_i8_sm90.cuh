@@ -175,8 +175,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
         const int j_first = first_line_of_b();
 #pragma unroll
         for (int b = 0; b < F::kRowBlocks; ++b) {
-          store_tile<F::kTileI, F::kLineOrder, kEpilogue>(acc[b], params, params, place.plane, place.i_first,
-                                                          j_first + b * 64, thread);
+          store_tile<F::kTileI, F::kLineOrder, kEpilogue, kIsUnsigned>(acc[b], params, params, place.plane,
+                                                                       place.i_first, j_first + b * 64, thread);
         }
       }
     }

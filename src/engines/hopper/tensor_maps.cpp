@@ -55,13 +55,13 @@ Status encode_in_order(const MapLines& lines, int box_lines, TensorMapBits& map)
                    {128, static_cast<cuuint32_t>(box_lines), 1}, map);
 }
 
-Status encode_permuted(const MapLines& lines, TensorMapBits& map) {
+Status encode_permuted(const MapLines& lines, int box_lines, TensorMapBits& map) {
   const auto u64 = [](std::int64_t x) { return static_cast<cuuint64_t>(x); };
   return encode<5>(
       lines, {u64(base::round_up(lines.k, product::kPadBytes)), 2, u64(lines.num_lines / 16), 8, u64(lines.num_planes)},
       {u64(lines.row_stride), u64(16 * lines.row_stride), u64(2 * lines.row_stride),
        u64(lines.num_planes > 1 ? lines.plane_stride : lines.row_stride)},
-      {128, 2, 4, 8, 1}, map);
+      {128, 2, 4, static_cast<cuuint32_t>(box_lines / 8), 1}, map);
 }
 
 Status encode_in_pairs(const MapLines& lines, int box_lines, TensorMapBits& map) {

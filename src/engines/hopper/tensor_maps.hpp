@@ -27,10 +27,11 @@ struct MapLines {
 /// @status kUnsupported: no driver, or one without tensor maps; kInternal with the driver's code
 [[nodiscard]] Status encode_in_order(const MapLines& lines, int box_lines, TensorMapBits& map);
 
-/// {k, b, line / 16, g, plane} with line = 16 (line / 16) + 2 g + b; boxes of 64 lines. store_tile.cuh says why.
-/// @range  num_lines a multiple of 16
+/// {k, b, line / 16, g, plane} with line = 16 (line / 16) + 2 g + b; boxes of 64 lines, or of the 32 with g below 4 or from 4
+/// on. store_tile.cuh says why.
+/// @range  num_lines a multiple of 16; box_lines = 32 or 64
 /// @status as encode_in_order()
-[[nodiscard]] Status encode_permuted(const MapLines& lines, TensorMapBits& map);
+[[nodiscard]] Status encode_permuted(const MapLines& lines, int box_lines, TensorMapBits& map);
 
 /// {k, g, h, line / 16, plane} with line = 16 (line / 16) + 2 g + h: rows of wgmma of which a lane has neighbouring lines,
 /// for it has rows g and g + 8 of 16. Boxes of box_lines lines, a multiple of 16.

@@ -161,16 +161,18 @@ __device__ __forceinline__ void copy_stage(const TensorMapBits& a_map, const Ten
   constexpr auto kAll = static_cast<std::uint16_t>((1 << Shape::kCluster) - 1);
   const int part = static_cast<int>(rank) * Shape::kPartI;
   if constexpr (kOrder == LineOrder::kPermuted) {
-    static_assert(Shape::kPartI % 64 == 0, "a permuted box has 64 lines");
+    constexpr int kBoxLines = permuted_box_lines(Shape::kPartI);
+    static_assert(Shape::kPartI % kBoxLines == 0);
 #pragma unroll
-    for (int box = 0; box < Shape::kPartI / 64; ++box) {
-      const int line = part + box * 64;
+    for (int box = 0; box < Shape::kPartI / kBoxLines; ++box) {
+      const int line = part + box * kBoxLines;
       const std::uint32_t to = stage_at + line * Shape::kBlockK;
-      const int sixteens = (place.i_first + line) / 16;
+      const int sixteens = (place.i_first + line / 64 * 64) / 16;
+      const int g = line % 64 / 8;  // of the first line
       if constexpr (Shape::kCluster == 1) {
-        copy_box(to, a_map, full, from.k_a, 0, sixteens, 0, from.plane_a);
+        copy_box(to, a_map, full, from.k_a, 0, sixteens, g, from.plane_a);
       } else {
-        copy_box_to_all(to, a_map, full, kAll, from.k_a, 0, sixteens, 0, from.plane_a);
+        copy_box_to_all(to, a_map, full, kAll, from.k_a, 0, sixteens, g, from.plane_a);
       }
     }
   } else {

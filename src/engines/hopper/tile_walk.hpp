@@ -18,6 +18,9 @@ struct TensorMaps {
   TensorMapBits b_map;  ///< {bytes of k, line, plane}
 };
 
+/// Lines of a permuted box where a CTA copies so many lines (tensor_maps.hpp).
+[[nodiscard]] constexpr int permuted_box_lines(int lines) { return lines % 64 == 0 ? 64 : 32; }
+
 /// Threads of every form: a producer warpgroup and two consumer warpgroups.
 inline constexpr int kNumThreads = 384;
 

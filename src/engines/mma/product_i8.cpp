@@ -34,7 +34,7 @@ constexpr std::int64_t kLineLimit = std::int64_t{1} << 30;  // numbers of lines,
 constexpr std::int64_t kRowLimit = std::int64_t{1} << 31;   // of rows with windows, in bytes: places in them likewise
 constexpr std::int64_t kPlaneLimit = 32767;                 // of windows: INT16 in the parameters
 constexpr std::int64_t kTileLimit = std::int64_t{1} << 31;  // tiles are counted in 31 bits
-constexpr Abilities kAbilities{.compares = true, .takes_windows = true};
+constexpr Abilities kAbilities{.compares = true, .takes_windows = true, .needs_odd_moduli = true};
 
 std::optional<std::string> why_refused_here(const ProductDesc& d) {
   using detail::wrong;
