@@ -16,6 +16,10 @@ FormKernels cooperative_192x256_kernels() {
   return kernels_of<Form<HopperSchedule::kCooperative, LineOrder::kInOrder, 192, 256, 2, 4>>();
 }
 
+FormKernels cooperative_192x256_permuted_kernels() {
+  return kernels_of<Form<HopperSchedule::kCooperative, LineOrder::kPermuted, 192, 256, 2, 4>>();
+}
+
 TriangleKernels triangle_kernels() {
   using product::Epilogue;
   using Permuted = Form<HopperSchedule::kCooperative, LineOrder::kPermuted, 256, 128, 2, 4>;

@@ -23,14 +23,16 @@ constexpr std::array<HopperFormTraits, kNumHopperForms> kForms = {{
      LineOrder::kPermuted, 128, 128, 2},
     {"ping_pong_128x128_alone", HopperForm::kPingPong128x128Alone, HopperSchedule::kPingPong, LineOrder::kInOrder, 128,
      128, 1},
+    {"ping_pong_192x128_permuted", HopperForm::kPingPong192x128Permuted, HopperSchedule::kPingPong,
+     LineOrder::kPermuted, 192, 128, 2},
     {"cooperative_256x128", HopperForm::kCooperative256x128, HopperSchedule::kCooperative, LineOrder::kInOrder, 256,
      128, 2},
     {"cooperative_256x128_permuted", HopperForm::kCooperative256x128Permuted, HopperSchedule::kCooperative,
      LineOrder::kPermuted, 256, 128, 2},
     {"cooperative_192x256", HopperForm::kCooperative192x256, HopperSchedule::kCooperative, LineOrder::kInOrder, 192,
      256, 2},
-    {"ping_pong_192x128_permuted", HopperForm::kPingPong192x128Permuted, HopperSchedule::kPingPong,
-     LineOrder::kPermuted, 192, 128, 2},
+    {"cooperative_192x256_permuted", HopperForm::kCooperative192x256Permuted, HopperSchedule::kCooperative,
+     LineOrder::kPermuted, 192, 256, 2},
 }};
 
 constexpr bool is_indexed_by_form() {
@@ -50,7 +52,7 @@ const HopperFormTraits& traits_of(HopperForm form) { return kForms[static_cast<s
 bool form_accepts(const HopperFormTraits& traits, const ProductDesc& d) {
   if (d.format != SliceFormat::kInt8) return false;
   if (traits.line_order == LineOrder::kPermuted) return d.epilogue == Epilogue::kReduce && d.m % 16 == 0;
-  if (traits.form == HopperForm::kCooperative192x256) return d.epilogue == Epilogue::kReduce || d.num_windows > 0;
+  if (traits.form == HopperForm::kCooperative192x256) return d.num_windows > 0;
   return true;
 }
 
@@ -67,7 +69,7 @@ namespace {
 constexpr double kMultiplied = 0.985;     // of the operations of a cycle, where nothing else takes time
 constexpr double kReadPerCycle = 142;     // bytes that a multiprocessor has from the L2 cache, likewise
 constexpr double kCachedBytes = 64e6;     // of a plane's lines: beyond, the cache loses some before all have read them
-constexpr double kBeyondCache = 0.474;    // of kReadPerCycle, then
+constexpr double kBeyondCache = 0.44;     // of kReadPerCycle, then
 constexpr double kLongBytes = 300e6;      // likewise: long products meet the power limit
 constexpr double kOfLong = 1.09;          // times as many cycles
 constexpr double kTurn = 1017;            // of a tile of kPingPong that is multiplied while the other one is stored

@@ -17,15 +17,16 @@ enum class HopperSchedule : std::uint8_t { kPingPong, kCooperative };
 
 /// Names of the compiled forms: schedule, then tile i x j.
 enum class HopperForm : std::uint8_t {
-  kPingPong128x128,          ///< clusters of 2
-  kPingPong128x128Permuted,  ///< clusters of 2
-  kPingPong128x128Alone,     ///< no clusters: for n of one tile
-  kCooperative256x128,       ///< clusters of 2
+  kPingPong128x128,  ///< clusters of 2, as all others but one
+  kPingPong128x128Permuted,
+  kPingPong128x128Alone,  ///< no clusters: for n of one tile
+  kPingPong192x128Permuted,
+  kCooperative256x128,
   kCooperative256x128Permuted,
-  kCooperative192x256,       ///< clusters of 2
-  kPingPong192x128Permuted,  ///< clusters of 2
+  kCooperative192x256,  ///< windows alone
+  kCooperative192x256Permuted,
 };
-inline constexpr int kNumHopperForms = 7;
+inline constexpr int kNumHopperForms = 8;
 
 /// What the host must know of a form.
 struct HopperFormTraits {

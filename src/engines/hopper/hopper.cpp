@@ -116,13 +116,10 @@ const FormKernels& kernels_of(HopperForm form) {
   using Kernels = std::array<FormKernels, kNumHopperForms>;
   static constinit base::MadeOnce<Kernels> kernels;
   const Kernels& made = kernels.get([] {
-    return Kernels{hopper::ping_pong_128x128_kernels(),
-                   hopper::ping_pong_128x128_permuted_kernels(),
-                   hopper::ping_pong_128x128_alone_kernels(),
-                   hopper::cooperative_256x128_kernels(),
-                   hopper::cooperative_256x128_permuted_kernels(),
-                   hopper::cooperative_192x256_kernels(),
-                   hopper::ping_pong_192x128_permuted_kernels()};
+    return Kernels{hopper::ping_pong_128x128_kernels(),       hopper::ping_pong_128x128_permuted_kernels(),
+                   hopper::ping_pong_128x128_alone_kernels(), hopper::ping_pong_192x128_permuted_kernels(),
+                   hopper::cooperative_256x128_kernels(),     hopper::cooperative_256x128_permuted_kernels(),
+                   hopper::cooperative_192x256_kernels(),     hopper::cooperative_192x256_permuted_kernels()};
   });
   return made[static_cast<std::size_t>(form)];
 }

@@ -189,20 +189,24 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 }
 
 /// The kernels of a form: every epilogue, or kReduce alone where the lines are permuted; where registers are short
-/// kReduce and windows.
+/// windows alone, or that.
 template <class F>
 [[nodiscard]] FormKernels kernels_of() {
   using product::Epilogue;
+  constexpr bool kIsPermuted = F::kLineOrder == LineOrder::kPermuted;
+  constexpr bool kHasRegisters = F::kRowBlocks * F::kTileI / 2 <= 128;
   FormKernels kernels{};
-  kernels.reduce = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduce>);
-  kernels.reduce_unsigned =
-      reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduce, false, ProductParams, true>);
-  if constexpr (F::kLineOrder == LineOrder::kInOrder && F::kRowBlocks * F::kTileI / 2 <= 128) {
+  if constexpr (kIsPermuted || kHasRegisters) {
+    kernels.reduce = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduce>);
+    kernels.reduce_unsigned =
+        reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduce, false, ProductParams, true>);
+  }
+  if constexpr (!kIsPermuted && kHasRegisters) {
     kernels.store_acc = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kStoreAcc>);
     kernels.reduce_add = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduceAdd>);
     kernels.compare = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kCompare>);
   }
-  if constexpr (F::kLineOrder == LineOrder::kInOrder)
+  if constexpr (!kIsPermuted)
     kernels.store_windows = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kStoreAcc, true>);
   kernels.shared_bytes = F::kSharedBytes;
   return kernels;

@@ -24,10 +24,11 @@ static_assert(sizeof(ProductParams) <= 4096, "the limit of kernel parameters");
 [[nodiscard]] FormKernels ping_pong_128x128_kernels();
 [[nodiscard]] FormKernels ping_pong_128x128_permuted_kernels();
 [[nodiscard]] FormKernels ping_pong_128x128_alone_kernels();
+[[nodiscard]] FormKernels ping_pong_192x128_permuted_kernels();
 [[nodiscard]] FormKernels cooperative_256x128_kernels();
 [[nodiscard]] FormKernels cooperative_256x128_permuted_kernels();
 [[nodiscard]] FormKernels cooperative_192x256_kernels();
-[[nodiscard]] FormKernels ping_pong_192x128_permuted_kernels();
+[[nodiscard]] FormKernels cooperative_192x256_permuted_kernels();
 
 /// A kernel for windows of floating-point planes.
 struct FloatKernel {
