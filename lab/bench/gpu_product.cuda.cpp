@@ -89,6 +89,7 @@ struct Options {
   int rounds = 15;
   double sustained_seconds = 0;
   std::string json;
+  std::string commit = "unknown";
 };
 
 /// Planes, and as many copies as keep the L2 cache cold.
@@ -248,7 +249,7 @@ class Measurement {
 
 /// What is printed of a form, and the record.
 void print(const ProductDesc& desc, const Form& form, int raster, const Result& r, bool is_right,
-           const cudaDeviceProp& device, const bench::Records& records) {
+           const cudaDeviceProp& device, const std::string& commit, const bench::Records& records) {
   const double call_ms = r.calls_ms.empty() ? 0 : bench::median(r.calls_ms);
   const double sustained_ms = settled(r.sustained_ms);
   const bench::Shape shape{desc.m, desc.n, desc.k};
@@ -260,7 +261,10 @@ void print(const ProductDesc& desc, const Form& form, int raster, const Result& 
                form.name.c_str(), raster, call_ms, tops(call_ms), tops(r.burst_ms), tops(sustained_ms), predicted,
                is_right ? "" : "WRONG", form.is_chosen(desc) ? "chosen" : "");
   records.append(
-      bench::Json{{"case", "product " + to_string(shape) + " planes=" + std::to_string(desc.num_products) + " reduce"},
+      bench::Json{{"date", bench::today()},
+                  {"commit", commit},
+                  {"driver", bench::Gauges().driver},
+                  {"case", "product " + to_string(shape) + " planes=" + std::to_string(desc.num_products) + " reduce"},
                   {"bytes", desc.has_unsigned_bytes ? kUnsigned : kSigned},
                   {"residues", "folded"},  // by what: the forms of other records are of other kernels
                   {"form", form.name},
@@ -319,7 +323,7 @@ bool run_shape(const bench::Shape& shape, bool is_unsigned, const Options& optio
       is_first = false;
       const bool is_right = r.checksum == checksum && r.num_wrong == 0;
       is_ok = is_ok && is_right;
-      print(desc, form, raster, r, is_right, device, records);
+      print(desc, form, raster, r, is_right, device, options.commit, records);
     }
   }
   return is_ok;
@@ -358,6 +362,7 @@ void add_options(bench::Program& program, Options& options) {
   program.add_option("--sustained", options.sustained_seconds, "seconds of launches back to back")
       ->check(bench::between(0, 3600));
   bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
 }
 
 }  // namespace
