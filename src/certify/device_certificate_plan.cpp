@@ -116,12 +116,16 @@ double device_certificate_seconds(const problem::Shape& shape, const num::Ladder
   // Both parts start in one launch where they are compared. The second start that is counted stands for latencies of other phases, which small
   // complex calls meet and no prediction has.
   const double parts = is_complex(shape.scalar) ? 2.0 : 1.0;
-  // Lines answer by themselves, and calls that know of one before enqueue nothing. Of real numbers a margin: what wide elements take is not known
-  // before a call, which therefore leaves to others what it would do hardly quicker, as FP64 products of 2048: 278 microseconds at phi = 0.5, but
-  // 314 at 1 and 373 at 2 (certificate.jsonl, e366aa5e), cuBLAS 298.
-  constexpr double kMarginOfRealNumbers = 18e-6;
-  if (has_clipped_sums) return is_complex(shape.scalar) ? 0.0 : kMarginOfRealNumbers;
   const double pairs = static_cast<double>(shape.m) * static_cast<double>(shape.n);
+  // Lines answer by themselves, and calls that know of one before enqueue nothing. Of real numbers a margin: what wide elements take is not known
+  // before a call, which therefore leaves to others what it would do hardly quicker, as FP64 products of 2048: 266 microseconds at phi = 0.5, but
+  // 299 at 1 and 357 at 2 (certificate.jsonl, 624b0fbe), cuBLAS 298.
+  constexpr double kMarginOfRealNumbers = 35e-6;
+  constexpr double kSmallMultiplications = 0x1p33;  // 2048^3: with fewer, wide elements take less
+  if (has_clipped_sums) {
+    const double share = std::min(1.0, pairs * static_cast<double>(shape.k) / kSmallMultiplications);
+    return is_complex(shape.scalar) ? 0.0 : share * kMarginOfRealNumbers;
+  }
   const double terms = static_cast<double>(shape.k) * parts /
                        static_cast<double>(num::sample_stride(ladder.rungs[0].allowance, plan::num_terms(shape)));
   const double product = parts * (2.0 * pairs * terms / (kShortInt8OpsPerSecond * rates.int8) + kShortProductSeconds);

@@ -226,7 +226,10 @@ TEST(Choice, FormsAreAtMostFivePercentSlowerThanTheQuickestRecorded) {
       const std::string run = engine + " " + json.at("commit").get<std::string>() + " " +
                               json.at("bytes").get<std::string>() + " " + json.at("case").get<std::string>();
       double& ms = runs[run][form];
-      const auto found = json.at("ms").get<double>();
+      // Of long ones the mean of launches on end: the first form comes to a cool card.
+      constexpr double kLong = 2;
+      auto found = json.at("ms").get<double>();
+      if (found > kLong) found = json.at("burst_ms").get<double>();
       ms = ms == 0 ? found : std::min(ms, found);
     });
   }

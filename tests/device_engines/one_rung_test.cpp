@@ -21,11 +21,13 @@ class Quickest final : public product::Engine {
   [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::ProductDesc& d,
                                                                      const product::DeviceFacts& facts) const override {
     auto answer = like_.query(d, facts);
-    if (auto* const offer = std::get_if<product::Offer>(&answer)) offer->seconds = 1e-9;
+    // Less than other phases of its calls take beyond those of another engine.
+    if (auto* const offer = std::get_if<product::Offer>(&answer)) offer->seconds = -1e-3;
     return answer;
   }
-  [[nodiscard]] Status run(const product::ProductDesc& d, const product::Offer& offer, const product::Pointers& pointers,
-                           std::byte* workspace, product::Queue queue) const override {
+  [[nodiscard]] Status run(const product::ProductDesc& d, const product::Offer& offer,
+                           const product::Pointers& pointers, std::byte* workspace,
+                           product::Queue queue) const override {
     return like_.run(d, offer, pointers, workspace, queue);
   }
 

@@ -65,11 +65,11 @@ constexpr double kStoreCycles = 2700;  // of a tile of 256 x 128; of two blocks 
   return first_stage + (traits.blocks_per_sm == 1 ? kStoreCycles : 0.0);
 }
 
-/// Of these the law has others quicker, which took 5 and 8 % longer at 8192 x 8192 x 1024 (product.jsonl, b83483de).
+/// Of these the law has others quicker, which took 6 and 9 % longer at 8192 x 8192 x 512 and 1024 (product.jsonl, 624b0fbe).
 [[nodiscard]] bool has_many_long_tiles(const ProductDesc& d, const base::DeviceLimits& device) {
-  constexpr std::int64_t kShortK = 512;
+  constexpr std::int64_t kLongK = 512;
   constexpr std::int64_t kFewBytes = 4'000'000;  // of a plane of both operands
-  return d.num_windows == 0 && d.k > kShortK && (d.m + d.n) * d.k >= kFewBytes && d.m > 128 &&
+  return d.num_windows == 0 && d.k >= kLongK && (d.m + d.n) * d.k >= kFewBytes && d.m > 128 &&
          tiles_of(d, traits_of(MmaForm::k256x128)) >= 2 * std::int64_t{device.num_sms};
 }
 

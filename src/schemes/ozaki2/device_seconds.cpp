@@ -46,6 +46,13 @@ constexpr double kLimbFp64Instructions = 12;
   return crt_takes_limbs(facts) ? crt_in_limbs(facts, planes) : crt_in_pieces(facts, planes);
 }
 
+/// What a plan counts for the certificate.
+[[nodiscard]] double counted_certificate_seconds(const plan::Plan& plan) {
+  return certify::device_certificate_seconds(plan.shape, ozaki2_of(plan).ladder, plan.schedule.facts.rates,
+                                             compares_in_product(plan),
+                                             /*has_clipped_sums=*/compares_in_product(plan));
+}
+
 }  // namespace
 
 bool crt_takes_limbs(const product::DeviceFacts& facts) {
@@ -63,12 +70,17 @@ double device_phase_seconds(const plan::Plan& plan) {
   const int planes = num::num_planes(plan::ring_of(plan.shape.scalar), ozaki2_of(plan).ladder.rungs[0].num_moduli);
 
   constexpr double kUntakenSeconds = 7e-6;  // begin, second look, residues of another rung, FP64 rung
-  constexpr double kSplitBytesPerSecond = 2.7e12;
+  // FP32 numbers are held by instructions: as many for each as for FP64 ones of twice the bytes.
+  const double split_bytes_per_second = plan.shape.scalar == Scalar::kF32 ? 2.2e12 : 2.7e12;
   const double split_seconds = is_in_parts ? 11e-6 : 3e-6;
   const double passes = splits_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
+  // Fewer lines than have warps everywhere, where statistics come first: 256 x 256 x 65536 (gemm.jsonl, 624b0fbe).
+  constexpr double kFewLines = 768;
+  const double few = passes > 1 ? std::min(1.0, (m + n) / kFewLines) : 1.0;
   const product::RelativeRates& rates = plan.schedule.facts.rates;
-  const double split = std::max((m + n) * k * (passes * element + planes) / (kSplitBytesPerSecond * rates.memory),
-                                fp64_seconds((m + n) * k * (is_in_parts ? 2 : 1) * kSplitInstructions, rates));
+  const double split =
+      std::max((m + n) * k * (passes * element + planes) / (few * split_bytes_per_second * rates.memory),
+               fp64_seconds((m + n) * k * (is_in_parts ? 2 : 1) * kSplitInstructions, rates));
   double seconds = kUntakenSeconds + split + split_seconds;
   if (has_device_phases(
           plan)) {  // bodies of tile kernels are bound by instructions, beside the bytes that are counted anyway
@@ -83,10 +95,7 @@ double device_phase_seconds(const plan::Plan& plan) {
                       m * n * crt_arithmetic_seconds(plan.schedule.facts, planes)) +
              crt_seconds;
 
-  if (ozaki2_of(plan).has_certificate)
-    seconds += certify::device_certificate_seconds(plan.shape, ozaki2_of(plan).ladder, rates, compares_in_product(plan),
-                                                   /*has_clipped_sums=*/compares_in_product(plan));
-  return seconds;
+  return ozaki2_of(plan).has_certificate ? seconds + counted_certificate_seconds(plan) : seconds;
 }
 
 double device_batch_seconds(const plan::Plan& plan, double seconds_of_one) {
@@ -123,8 +132,8 @@ namespace {
   const double rungs = ops * (ends_early ? kPartThatIsRead : 1.0) / (block_ops_per_second * rates.int8);
   const double bytes = elements_of(plan) * size_bytes(plan.shape.scalar);
   const double sampled = ops / ((has_parts ? 2.4e15 : 3.6e15) * rates.int8);
-  // The plan counts samples where lines are not judged by themselves; a call multiplies them unless it begins on blocks.
-  const double counted = compares_in_product(plan) ? 0.0 : sampled;
+  // What the plan counts: a margin, or samples where lines are not judged by themselves; a call multiplies them unless it begins on blocks.
+  const double counted = compares_in_product(plan) ? counted_certificate_seconds(plan) : sampled;
   if (!begins_on_blocks(plan)) return 40e-6 + bytes / (2.4e12 * rates.memory) + rungs + sampled - counted;
   return 10e-6 + bytes / (6.5e12 * rates.memory) + rungs - counted;
 }
