@@ -129,34 +129,10 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, const
   }
 }
 
-/// A fragment's integers as signed digits, from biased ones (Integer): bytes of X + 128 (1 + 256 + ...) less 128 each.
-/// @range |X| < 2^(32 kWords - 2)
-template <class T, int kWords>
-__device__ __forceinline__ void make_signed(Fragment<T, kWords>& fragment) {
-  static_assert(kWords == 1 || kWords == 2);
-  constexpr std::uint32_t kSigns = 0x80808080u;
-  constexpr std::uint32_t kUnbiased = 0x00808080u;  // the highest digit's 128 is the bias
-  const auto apply = [&](std::uint32_t& low, std::uint32_t& high) {
-    if constexpr (kWords == 1) {
-      low = (low + kUnbiased) ^ kSigns;
-      high = (high + kUnbiased) ^ kSigns;  // another integer's
-    } else {
-      const std::uint64_t sum = (std::uint64_t{high} << 32 | low) + (std::uint64_t{kUnbiased} << 32 | kSigns);
-      low = static_cast<std::uint32_t>(sum) ^ kSigns;
-      high = static_cast<std::uint32_t>(sum >> 32) ^ kSigns;
-    }
-  };
-#pragma unroll
-  for (uint4& x : fragment.a) {  // of two words it has the low ones of both elements before the high ones
-    apply(x.x, x.z);
-    apply(x.y, x.w);
-  }
-}
-
 // A round is 64 elements of which lane l takes 2l and 2l + 1: their residues are eight neighbours of each plane in four lanes.
 inline constexpr int kRoundLength = 64;
 
-/// Rounds of a line's piece become fragments of signed digits, in their place, `step` apart, kAtOnce at a time.
+/// Rounds of a line's piece become fragments, in their place, `step` apart, kAtOnce at a time.
 /// @param make(h, elements)  of elements of the round that begins at h  @range end a multiple of kAtOnce * step, begin < step
 template <class T, int kAtOnce, class Make>
 __device__ __forceinline__ void convert_rounds(unsigned char* piece, int begin, int end, int step, const Make& make) {
@@ -177,10 +153,7 @@ __device__ __forceinline__ void convert_rounds(unsigned char* piece, int begin, 
     }
     F fragments[kAtOnce];
 #pragma unroll
-    for (int r = 0; r < kAtOnce; ++r) {
-      fragments[r] = make(first + r * step, elements[r]);
-      make_signed(fragments[r]);
-    }
+    for (int r = 0; r < kAtOnce; ++r) fragments[r] = make(first + r * step, elements[r]);
     __syncwarp();
 #pragma unroll
     for (int r = 0; r < kAtOnce; ++r) fragments[r].store(piece + (first + r * step) * static_cast<int>(sizeof(T)));
@@ -217,11 +190,12 @@ __device__ __forceinline__ void convert_line(unsigned char* piece, int half, int
   }
 }
 
-/// The planes of all sums of the panel's integers, by all threads of the block. @param rows  of signed digits, in shared memory
-template <class T>
-__device__ __forceinline__ void write_sums(const unsigned char* panel, const QuadrantPanel<T>& at, bool is_b,
-                                           const PlaneRow<device::Element<T>::kTerms, kQuadrantWords<T>>* rows,
-                                           int num_planes, const DevicePlanes& planes) {
+/// The planes of all sums of the panel's quadrants, by all threads of the block: quadrants have residues, and those are added.
+/// @param rows  of Residues::kUnsigned, in shared memory
+template <Residues kResidues, class T>
+__device__ __forceinline__ void write_planes_of_sums(
+    const unsigned char* panel, const QuadrantPanel<T>& at, bool is_b,
+    const PlaneRow<device::Element<T>::kTerms, kQuadrantWords<T>>* rows, int num_planes, const DevicePlanes& planes) {
   using P = device::Panel<T>;
   using F = Fragment<T, kQuadrantWords<T>>;
   constexpr int kPairs = QuadrantPanel<T>::kPairs;
@@ -235,20 +209,22 @@ __device__ __forceinline__ void write_sums(const unsigned char* panel, const Qua
   const unsigned char* const lower = upper + kPairs * P::pitch(2 * half);
   std::int8_t* const out = planes.data + (at.first_line + pair) * planes.row_stride + at.first + begin;
   for_planes</*kHasFours=*/false>(num_planes, [&](int plane, auto at_once) {
-    using Planes = LanePlanes<T, kQuadrantWords<T>, at_once.value, ByteDigits::kSigned>;
+    using Planes = LanePlanes<T, kQuadrantWords<T>, at_once.value>;
     const Planes lane_planes(rows, plane, num_planes);
     const std::int64_t modulus_stride = kStrassenProducts * planes.plane_stride;
     std::int8_t* to[2] = {lane_planes.place_of_round(0, out, modulus_stride),
                           lane_planes.place_of_round(1, out, modulus_stride)};
 #pragma unroll 1
     for (int h = begin; h < end; h += kStep) {
-      const auto quadrant = [&](int q) {
-        return F::load((q < 2 ? upper : lower) + (q % 2 * half + h) * static_cast<int>(sizeof(T)));
+      using Residues2 = typename Planes::Residues2;
+      const auto take_quadrant = [&](int q, Residues2& residues) {
+        typename Planes::Sums sums;
+        lane_planes.start(F::load((q < 2 ? upper : lower) + (q % 2 * half + h) * static_cast<int>(sizeof(T))), sums);
+        lane_planes.reduce(sums, residues);
       };
-      typename Planes::Sums sums;
-      const auto write = [&](int s) {
+      const auto write = [&](int s, const Residues2& residues) {
         typename Planes::Half bytes;
-        lane_planes.reduce(sums, bytes);
+        lane_planes.template pack<kResidues>(residues, bytes);
         const std::int64_t product = (is_b ? strassen_product_of_b(s) : s) * planes.plane_stride;
 #pragma unroll
         for (int c = 0; c < 2; ++c) lane_planes.store_round(c, to[c] + product, bytes);
@@ -256,24 +232,39 @@ __device__ __forceinline__ void write_sums(const unsigned char* panel, const Qua
       // Sums by number, of the quadrants that has_quadrant() says.
       static_assert(has_quadrant(4, 3) && has_quadrant(4, 2) && !has_quadrant(4, 0) && has_quadrant(5, 0) &&
                     has_quadrant(2, 1) && has_quadrant(6, 0) && has_quadrant(6, 2));
-      lane_planes.start(quadrant(3), sums);
-      write(3);
-      lane_planes.add(quadrant(2), sums);
-      write(4);
-      lane_planes.add(quadrant(0), sums);
-      write(5);
-      lane_planes.add(quadrant(1), sums);
-      write(2);
-      lane_planes.start(quadrant(1), sums);
-      write(1);
-      lane_planes.start(quadrant(0), sums);
-      write(0);
-      lane_planes.add(quadrant(2), sums);
-      write(6);
+      Residues2 sum;
+      Residues2 second;
+      Residues2 other;
+      take_quadrant(3, sum);
+      write(3, sum);
+      take_quadrant(2, second);
+      lane_planes.add(second, sum);
+      write(4, sum);
+      take_quadrant(0, other);
+      write(0, other);
+      lane_planes.add(other, sum);
+      write(5, sum);
+      lane_planes.add(other, second);
+      write(6, second);
+      take_quadrant(1, other);
+      write(1, other);
+      lane_planes.add(other, sum);
+      write(2, sum);
       to[0] += kStep;
       to[1] += kStep;
     }
   });
+}
+
+template <class T>
+__device__ __forceinline__ void write_sums(const unsigned char* panel, const QuadrantPanel<T>& at, bool is_b,
+                                           const PlaneRow<device::Element<T>::kTerms, kQuadrantWords<T>>* rows,
+                                           int num_planes, const DevicePlanes& planes) {
+  if (planes.is_unsigned) {
+    write_planes_of_sums<Residues::kUnsigned>(panel, at, is_b, rows, num_planes, planes);
+  } else {
+    write_planes_of_sums<Residues::kSymmetric>(panel, at, is_b, rows, num_planes, planes);
+  }
 }
 
 }  // namespace kizami::ozaki2::kernels

@@ -30,7 +30,7 @@ namespace kizami::ozaki2::kernels {
 ///   q = fma(B + x, inverse, addend),   inverse = (1 + d) / p,
 /// the quotient is m + (x + beta + (B + x) d) / p before it is rounded to an integer. B is chosen so that
 /// |beta + (B + x) d| < 1/2, which is what x keeps from every tie, in units of 1/p, for odd p: so q = addend + m + rint(x / p).
-/// Then base + ... - p bits(q) has the symmetric residue as its low byte, because -p bits(addend) = -beta modulo 256.
+/// Then base + ... - p bits(q) has the symmetric residue as its low 16 bits, because -p bits(addend) = -beta modulo 2^16.
 /// p = 256: the low byte is that of x, whatever q.
 template <int kTerms, int kWords>
 struct PlaneRow {
@@ -45,7 +45,7 @@ struct PlaneRow {
 inline constexpr std::int32_t kFloatBits = 0x4B000000 - (1 << 23);
 
 /// Which residues a plane has: symmetric ones, or those from 0 to p - 1. The latter are r = x - p floor(x / p), and
-/// floor(x / p) = rint((x - (p - 1) / 2) / p) for odd p: B is smaller by that, and addend keeps the low byte that of r.
+/// floor(x / p) = rint((x - (p - 1) / 2) / p) for odd p: B is smaller by that, and addend keeps the low bits those of r.
 enum class Residues : std::uint8_t { kSymmetric, kUnsigned };
 
 /// Chooses B for a row whose sums reach so far from 0.
@@ -74,31 +74,24 @@ constexpr void set_quotient(PlaneRow<kTerms, kWords>& row, int reach, Residues r
   }
   if (p % 2 == 1 && least >= 0.499) throw "no base keeps the quotient's error below a half";  // does not compile
   row.base = kFloatBits + best - middle;
-  int low_byte = 0;
-  while (p % 2 == 1 && (low_byte * p - (beta_of_best - middle)) % 256 != 0) ++low_byte;
-  row.addend = static_cast<float>((3 << 22) + low_byte);
+  std::uint32_t inverse_of_p = 1;  // modulo 2^16: each step doubles the bits that are right
+  for (int bits = 1; bits < 16; bits *= 2) inverse_of_p *= 2 - static_cast<std::uint32_t>(p) * inverse_of_p;
+  const std::uint32_t low = p % 2 == 1 ? inverse_of_p * static_cast<std::uint32_t>(beta_of_best - middle) : 0;
+  row.addend = static_cast<float>((3 << 22) + static_cast<int>(low % 65536));
 }
 
-/// How bytes of a word are digits: without signs, of an integer that is biased so that it has none; or with signs, of the
-/// integer itself, of which so many are summed at most.
-enum class ByteDigits : std::uint8_t { kUnsigned, kSigned };
-inline constexpr int kMostSummed = 4;
-
 /// The plane of factors[t] times term t, modulo p.
-template <int kTerms, int kWords, ByteDigits kDigits>
+template <int kTerms, int kWords>
 [[nodiscard]] constexpr PlaneRow<kTerms, kWords> plane_row(int p, const std::array<int, 2>& factors,
                                                            Residues residues) {
   PlaneRow<kTerms, kWords> row;
   row.minus_p = -p;
-  constexpr bool kIsSigned = kDigits == ByteDigits::kSigned;
-  set_quotient(
-      row, kIsSigned ? kMostSummed * 128 * 128 * 4 * kTerms * kWords : 255 * 128 * 4 * kTerms * kWords + kTerms * 128,
-      residues);
+  set_quotient(row, 255 * 128 * 4 * kTerms * kWords + kTerms * 128, residues);
   const auto residue = [&](int exponent, int factor) {
     return num::symmetric_residue(static_cast<std::int64_t>(num::power_of_two_residue(exponent, p)) * factor, p);
   };
   for (std::size_t t = 0; t < kTerms; ++t) {
-    if (!kIsSigned) row.base += residue(32 * kWords - 1, -factors[t]);
+    row.base += residue(32 * kWords - 1, -factors[t]);
     for (int i = 0; i < 4 * kWords; ++i) {
       const auto byte = static_cast<std::uint32_t>(residue(8 * i, factors[t])) & 255u;
       row.radix[static_cast<int>(t) * kWords + i / 4] |= byte << (i % 4 * 8);
@@ -108,7 +101,7 @@ template <int kTerms, int kWords, ByteDigits kDigits>
 }
 
 /// In Z[i]: U and V of two-product moduli, re + s im and re - s im; then re, im and their sum.
-template <int kTerms, int kWords, ByteDigits kDigits, Residues kResidues>
+template <int kTerms, int kWords, Residues kResidues>
 [[nodiscard]] constexpr auto plane_rows() {
   constexpr num::Ring kRing = kTerms == 2 ? num::Ring::kComplex : num::Ring::kReal;
   constexpr std::size_t kModuli = kTerms == 2 ? num::kComplexModuli.size() : num::kRealModuli.size();
@@ -121,22 +114,21 @@ template <int kTerms, int kWords, ByteDigits kDigits, Residues kResidues>
       const std::array<int, 2> factors = planes == 1   ? std::array{1, 0}
                                          : planes == 2 ? std::array{1, i == 0 ? root : -root}
                                                        : std::array{i != 1 ? 1 : 0, i != 0 ? 1 : 0};
-      rows[static_cast<std::size_t>(num::num_planes(kRing, l) + i)] =
-          plane_row<kTerms, kWords, kDigits>(p, factors, kResidues);
+      rows[static_cast<std::size_t>(num::num_planes(kRing, l) + i)] = plane_row<kTerms, kWords>(p, factors, kResidues);
     }
   }
   return rows;
 }
-template <int kTerms, int kWords, ByteDigits kDigits, Residues kResidues>
-__device__ constexpr auto kPlaneRows = plane_rows<kTerms, kWords, kDigits, kResidues>();
+template <int kTerms, int kWords, Residues kResidues>
+__device__ constexpr auto kPlaneRows = plane_rows<kTerms, kWords, kResidues>();
 
 /// Copies the rows of planes [0, num_planes) to shared memory; the threads of the block share the work.
-template <ByteDigits kDigits = ByteDigits::kUnsigned, int kTerms, int kWords>
+template <int kTerms, int kWords>
 __device__ void load_plane_rows(PlaneRow<kTerms, kWords>* rows, int num_planes, bool is_unsigned) {
   constexpr int kSize = static_cast<int>(sizeof(PlaneRow<kTerms, kWords>) / 4);
-  const auto* of_planes = kPlaneRows<kTerms, kWords, kDigits, Residues::kSymmetric>.data();
+  const auto* of_planes = kPlaneRows<kTerms, kWords, Residues::kSymmetric>.data();
   if constexpr (base::code_has_unsigned_planes()) {
-    if (is_unsigned) of_planes = kPlaneRows<kTerms, kWords, kDigits, Residues::kUnsigned>.data();
+    if (is_unsigned) of_planes = kPlaneRows<kTerms, kWords, Residues::kUnsigned>.data();
   } else if (is_unsigned) {
     __trap();
   }
@@ -341,21 +333,13 @@ struct Fragment {
 
 // ---- bytes of a line ------------------------------------------------------------------------------------------------
 
-/// a b + c, a of 16 rows and 32 columns of digits, b of 32 rows and 8 columns of signed bytes.
-template <ByteDigits kDigits>
+/// a b + c, a of 16 rows and 32 columns of digits without sign, b of 32 rows and 8 columns of signed bytes.
 __device__ __forceinline__ void multiply_bytes(std::int32_t (&sum)[4], const uint4& a, const std::uint32_t (&b)[2],
                                                const std::int32_t (&c)[4]) {
-#define KIZAMI_MULTIPLY_BYTES(type)                                                 \
-  asm("mma.sync.aligned.m16n8k32.row.col.s32." type                                 \
-      ".s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};" \
-      : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])                      \
-      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]))
-  if constexpr (kDigits == ByteDigits::kSigned) {
-    KIZAMI_MULTIPLY_BYTES("s8");
-  } else {
-    KIZAMI_MULTIPLY_BYTES("u8");
-  }
-#undef KIZAMI_MULTIPLY_BYTES
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, "
+      "%13};"
+      : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
 
 /// Store if `is_wanted`, without a branch around what makes the value.
@@ -397,7 +381,7 @@ inline constexpr int kBlockLength = 128;
 // neighbours.
 
 /// What a lane needs of planes [plane, plane + kAtOnce).
-template <class T, int kWords, int kAtOnce, ByteDigits kDigits = ByteDigits::kUnsigned>
+template <class T, int kWords, int kAtOnce>
 class LanePlanes {
   static_assert(kAtOnce == 8 || kAtOnce == 4);
   static constexpr int kTurns = kAtOnce / 2;
@@ -444,32 +428,64 @@ class LanePlanes {
   __device__ __forceinline__ void start(const F& f, Sums& sum) const {
 #pragma unroll
     for (int turn = 0; turn < kTurns; ++turn) {
-      multiply_bytes<kDigits>(sum[turn], f.a[0], radix_[turn][0], base_);
+      multiply_bytes(sum[turn], f.a[0], radix_[turn][0], base_);
 #pragma unroll
-      for (int k = 1; k < F::kProducts; ++k) multiply_bytes<kDigits>(sum[turn], f.a[k], radix_[turn][k], sum[turn]);
-    }
-  }
-  /// Adds those of another one, of signed digits, kMostSummed together at most.
-  __device__ __forceinline__ void add(const F& f, Sums& sum) const {
-    static_assert(kDigits == ByteDigits::kSigned, "integers without a bias add up");
-#pragma unroll
-    for (int turn = 0; turn < kTurns; ++turn) {
-#pragma unroll
-      for (int k = 0; k < F::kProducts; ++k) multiply_bytes<kDigits>(sum[turn], f.a[k], radix_[turn][k], sum[turn]);
+      for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], f.a[k], radix_[turn][k], sum[turn]);
     }
   }
   /// Bytes of a round of this lane's two planes.
   __device__ __forceinline__ void reduce(const Sums& sum, Half& bytes) const {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
-      const auto residue = [&](int e) {
-        const std::int32_t based = sum[e / 2][e % 2 * 2 + c];
-        const float quotient = __fmaf_rn(__int_as_float(based), inverse_[c], addend_[c]);
-        return static_cast<std::uint32_t>(based) + static_cast<std::uint32_t>(minus_p_[c]) * __float_as_uint(quotient);
-      };
 #pragma unroll
-      for (int e = 0; e < kAtOnce; e += 4)
-        bytes[c][e / 4] = device::pack_bytes(residue(e), residue(e + 1), residue(e + 2), residue(e + 3));
+      for (int e = 0; e < kAtOnce; e += 4) {
+        bytes[c][e / 4] = device::pack_bytes(residue(sum, c, e), residue(sum, c, e + 1), residue(sum, c, e + 2),
+                                             residue(sum, c, e + 3));
+      }
+    }
+  }
+  /// Residues of a round of this lane's two planes, side by side in words of two. @range planes of Residues::kUnsigned
+  using Residues2 = std::uint32_t[2][kAtOnce / 2];
+  __device__ __forceinline__ void reduce(const Sums& sum, Residues2& residues) const {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+#pragma unroll
+      for (int e = 0; e < kAtOnce; e += 2)
+        residues[c][e / 2] = __byte_perm(residue(sum, c, e), residue(sum, c, e + 1), 0x5410);
+    }
+  }
+  /// Residues of sums: of p = 256 modulo 2^16, of which the low byte counts.
+  __device__ __forceinline__ void add(const Residues2& other, Residues2& residues) const {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const std::uint32_t minus_p = __byte_perm(static_cast<std::uint32_t>(minus_p_[c]), 0, 0x1010);
+#pragma unroll
+      for (int w = 0; w < kAtOnce / 2; ++w) {
+        const std::uint32_t sum = __viaddmin_u16x2(residues[c][w], other[c][w], ~0u);
+        residues[c][w] = __viaddmin_u16x2(sum, minus_p, sum);  // less than p, it would leave 16 bits
+      }
+    }
+  }
+  /// Their bytes, or those of symmetric residues.
+  template <Residues kResidues>
+  __device__ __forceinline__ void pack(const Residues2& residues, Half& bytes) const {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+#pragma unroll
+      for (int w = 0; w < kAtOnce / 4; ++w)
+        bytes[c][w] = __byte_perm(residues[c][2 * w], residues[c][2 * w + 1], 0x6420);
+    }
+    if constexpr (kResidues == Residues::kSymmetric) {
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        const std::uint32_t p = 0u - static_cast<std::uint32_t>(minus_p_[c]);
+        const std::uint32_t to_128 = (127 - (p - 1) / 2) * 0x01010101u;  // of the least byte that changes
+#pragma unroll
+        for (int w = 0; w < kAtOnce / 4; ++w) {
+          const std::uint32_t is_large = (bytes[c][w] + to_128) >> 7 & 0x01010101u;
+          bytes[c][w] += is_large * (256 - p);
+        }
+      }
     }
   }
   /// Bytes of round i of this lane's two planes.
@@ -505,6 +521,13 @@ class LanePlanes {
 
  private:
   [[nodiscard]] __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  /// Of element e of those of this lane's plane c: the residue is in the low 16 bits.
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t residue(const Sums& sum, int c, int e) const {
+    const std::int32_t based = sum[e / 2][e % 2 * 2 + c];
+    const float quotient = __fmaf_rn(__int_as_float(based), inverse_[c], addend_[c]);
+    return static_cast<std::uint32_t>(based) + static_cast<std::uint32_t>(minus_p_[c]) * __float_as_uint(quotient);
+  }
 
   std::uint32_t radix_[kTurns][F::kProducts][2];
   std::int32_t plane_[2];  ///< 2t and 2t + 1 from the first on, modulo kAtOnce

@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>
   } else {
     load_panel(lines, task.is_across, at, panel);
   }
-  kernels::load_plane_rows<kernels::ByteDigits::kSigned>(rows, pass.num_planes, task.operand.planes.is_unsigned);
+  kernels::load_plane_rows(rows, pass.num_planes, /*is_unsigned=*/true);
   device::wait_for_copies();
   if constexpr (sizeof(T) < 16) {
     if (is_in_chunks) device::order_chunks<T>(2 * half, panel);

@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>
   } else {
     load_panel(lines, task.is_across, at, panel);
   }
-  kernels::load_plane_rows<kernels::ByteDigits::kSigned>(rows, work.num_planes, task.operand.planes.is_unsigned);
+  kernels::load_plane_rows(rows, work.num_planes, /*is_unsigned=*/true);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int slot = warp / P::kWarpsPerLine;
   const int part = warp % P::kWarpsPerLine;
