@@ -83,7 +83,7 @@ struct ProductDesc {
   /// so many planes, one after another, have the same modulus; more than 1: kReduce, without windows
   int planes_of_modulus = 1;
   Epilogue epilogue = Epilogue::kReduce;
-  /// kReduce, kReduceAdd: modulus of planes l planes_of_modulus .., 2..256
+  /// kReduce, kReduceAdd: modulus of planes l planes_of_modulus .., 2..256; engines hopper and mma take 256 and odd ones
   std::array<std::int16_t, kMaxProducts> moduli{};
   std::int64_t a_row_stride = 0;
   std::int64_t a_plane_stride = 0;

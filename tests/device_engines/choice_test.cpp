@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -157,12 +158,19 @@ constexpr Exception kUnrecorded[] = {
     {"c nn 16384x16384x16384 phi=0.5", "ozaki2 was recorded up to 8192, where it takes 12.2 ms for the 19.7 of ec"},
 };
 
+constexpr Exception kChoices[] = {
+    {"d nn 16384x1024x1024 phi=0.5",
+     "hopper is 3 to 7 % quicker, less than the margin for wide elements, which at phi = 1 are predicted to take 9 % "
+     "longer than native"},
+};
+
 TEST(Choice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
   Policy policy;
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   int compared = 0;
   const std::map<std::string, Pairs> recorded = recorded_pairs();
   expect_known(kUnrecorded, recorded);
+  expect_known(kChoices, recorded);
   for (const auto& [spec, pairs] : recorded) {
     if (pairs.empty()) continue;  // one way only
     const Product product = product_of(spec);
@@ -180,7 +188,7 @@ TEST(Choice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
       EXPECT_TRUE(is_known) << spec << ": no record of what is taken, " << chosen;
       continue;
     }
-    expect_quick(spec, pairs, chosen, {}, explain(plan.value()));
+    expect_quick(spec, pairs, chosen, kChoices, explain(plan.value()));
     ++compared;
   }
   EXPECT_GE(compared, 50);
@@ -214,24 +222,32 @@ TEST(Choice, QuadrantsAreTakenWhereTheyWereQuicker) {
 
 // ---- forms ------------------------------------------------------------------------------------------------------------
 
+/// Milliseconds of a form in a run: the median of single launches, and of one among launches on end.
+struct FormTimes {
+  double single = std::numeric_limits<double>::infinity();
+  double on_end = std::numeric_limits<double>::infinity();
+};
+
 /// All forms of the INT8 kernels on the same planes, one after another: those of engine hopper, and those of engine mma. Records
-/// whose residues are not folded are of other kernels.
+/// whose residues are not folded are of other kernels. Of long products launches on end are compared, for the first form of a run
+/// comes to a cool card.
 TEST(Choice, FormsAreAtMostFivePercentSlowerThanTheQuickestRecorded) {
+  std::map<std::string, std::map<std::string, FormTimes>> recorded;
+  for_each_record("product.jsonl", [&](const nlohmann::json& json) {
+    if (json.value("residues", "") != "folded") return;
+    const auto form = json.at("form").get<std::string>();
+    const std::string engine = form.starts_with("mma_") ? "mma" : "hopper";
+    const std::string run = engine + " " + json.at("commit").get<std::string>() + " " +
+                            json.at("bytes").get<std::string>() + " " + json.at("case").get<std::string>();
+    FormTimes& times = recorded[run][form];
+    times.single = std::min(times.single, json.at("ms").get<double>());
+    times.on_end = std::min(times.on_end, json.at("burst_ms").get<double>());
+  });
   std::map<std::string, std::map<std::string, double>> runs;
-  for (const char* name : {"product.jsonl", "mma_product.jsonl"}) {
-    for_each_record(name, [&](const nlohmann::json& json) {
-      if (json.value("residues", "") != "folded") return;
-      const auto form = json.at("form").get<std::string>();
-      const std::string engine = form.starts_with("mma_") ? "mma" : "hopper";
-      const std::string run = engine + " " + json.at("commit").get<std::string>() + " " +
-                              json.at("bytes").get<std::string>() + " " + json.at("case").get<std::string>();
-      double& ms = runs[run][form];
-      // Of long ones the mean of launches on end: the first form comes to a cool card.
-      constexpr double kLong = 2;
-      auto found = json.at("ms").get<double>();
-      if (found > kLong) found = json.at("burst_ms").get<double>();
-      ms = ms == 0 ? found : std::min(ms, found);
-    });
+  for (const auto& [run, forms] : recorded) {
+    constexpr double kLong = 2;
+    const bool is_long = std::ranges::any_of(forms, [](const auto& form) { return form.second.single > kLong; });
+    for (const auto& [form, times] : forms) runs[run][form] = is_long ? times.on_end : times.single;
   }
   int compared = 0;
   for (const auto& [run, forms] : runs) {
@@ -259,7 +275,7 @@ TEST(Choice, FormsAreAtMostFivePercentSlowerThanTheQuickestRecorded) {
     expect_quick(run, pairs, chosen, {}, "");
     ++compared;
   }
-  EXPECT_GE(compared, 10);
+  EXPECT_GE(compared, 40);
 }
 
 }  // namespace

@@ -2,10 +2,15 @@
 // What engine mma accepts, without a device.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "engines/mma/mma.hpp"
+#include "engines/mma/product_i8.hpp"
+#include "engines/product_case.hpp"
+#include "plan/h200_facts.hpp"
 #include "schemes/ec/recipe.hpp"
 
 namespace kizami::engines {
@@ -41,6 +46,16 @@ TEST(MmaQuery, RefusesWithAReason) {
   EXPECT_EQ(reason(d), "a_row_stride = 32, must be a multiple of 64 bytes, at least a row");
   facts.compute_capability = 80;
   EXPECT_EQ(reason(good), "compute capability = 80, must be 90: of no other is it recorded how it adds");
+}
+
+TEST(MmaQuery, TakesModuliThatItHasConstantsFor) {
+  for (const auto& [modulus, reason] :
+       {std::pair<std::int16_t, const char*>{255, ""}, {4, "moduli[0] = 4, must be 256 or odd for this engine"}}) {
+    const auto answer = mma_product_engine().query(
+        testing::ProductCase({.m = 32, .n = 6, .k = 512, .moduli = {modulus}}).desc(), plan::h200_facts());
+    const auto* const refusal = std::get_if<Refusal>(&answer);
+    EXPECT_EQ(refusal == nullptr ? "" : refusal->reason, reason);
+  }
 }
 
 TEST(MmaQuery, TakesEveryVariantOnItsTensorCore) {

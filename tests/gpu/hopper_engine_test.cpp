@@ -53,7 +53,8 @@ TEST_F(HopperEngine, OneTile) {
 }
 
 TEST_F(HopperEngine, EveryTileEdge) {
-  expect_tile_edges({1, 7, 16, 63, 64, 65, 127, 128, 129, 130, 200, 257}, kSameBytes);
+  // Of permuted lines those that are multiples of 16: both halves of a box of 64, one tile of 192 lines, a little more, and two.
+  expect_tile_edges({1, 7, 16, 63, 64, 65, 96, 112, 127, 128, 129, 130, 192, 200, 208, 257, 384}, kSameBytes);
 }
 
 TEST_F(HopperEngine, AlignmentOfColumns) { expect_alignments_of_columns(kSameBytes); }
@@ -85,7 +86,7 @@ TEST_F(HopperEngine, DeepSums) {
 }
 
 TEST_F(HopperEngine, BytesWithoutSign) {
-  for (const std::int64_t m : {16, 80, 144, 257}) {
+  for (const std::int64_t m : {16, 80, 96, 144, 192, 208, 257, 384}) {
     for (const std::int64_t n : {7, 130, 257}) {
       expect_same_bytes({.m = m, .n = n, .k = 129, .moduli = {256, 255, 253}, .has_unsigned_bytes = true});
       if (HasFailure()) return;

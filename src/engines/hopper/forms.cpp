@@ -64,8 +64,8 @@ namespace {
 }
 
 // What tells the forms apart, in cycles at the clock of long products. Fitted to all of them on an H200, of bytes with and without
-// sign and fourteen shapes (lab/results/h200/product.jsonl, records of folded residues), with 8 us for a launch; kOfLong to squares
-// of 16384.
+// sign and sixteen shapes (lab/results/h200/product.jsonl, records of folded residues), with 8 us for a launch between events; kOfLong
+// to squares of 16384.
 constexpr double kMultiplied = 0.985;     // of the operations of a cycle, where nothing else takes time
 constexpr double kReadPerCycle = 142;     // bytes that a multiprocessor has from the L2 cache, likewise
 constexpr double kCachedBytes = 64e6;     // of a plane's lines: beyond, the cache loses some before all have read them

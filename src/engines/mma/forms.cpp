@@ -43,7 +43,8 @@ static_assert(is_indexed_by_form());
 /// Of that rate, what the loop of a tile of form 256x128_long reaches: predicted, docs/perf/mma_product.md.
 constexpr double kShareReached = 0.85;
 
-// What tells the forms apart, fitted to all of them on an H200 (lab/results/h200/mma_product.jsonl).
+// What tells the forms apart, fitted to all of them on an H200 before residues were folded (lab/results/h200/mma_product.jsonl). The
+// records since, of product.jsonl, hold the choice to 5 %.
 constexpr double kBarrierCycles = 62;        // of a stage; of two blocks on a multiprocessor one multiplies meanwhile
 constexpr double kUsualBarrier = 1 / 128.0;  // of an element of k, which kShareReached has
 constexpr double kUsualBytes = 384;          // likewise: read for an element of k of 256 x 128 sums

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "base/code_capability.hpp"
 #include "device/panel.cuh"
 #include "problem/lines.hpp"
 #include "schemes/ozaki2/device_pass_digits.cuh"
@@ -190,8 +191,7 @@ __device__ __forceinline__ void convert_line(unsigned char* piece, int half, int
   }
 }
 
-/// The planes of all sums of the panel's quadrants, by all threads of the block: quadrants have residues, and those are added.
-/// @param rows  of Residues::kUnsigned, in shared memory
+/// write_sums() of planes of such residues.
 template <Residues kResidues, class T>
 __device__ __forceinline__ void write_planes_of_sums(
     const unsigned char* panel, const QuadrantPanel<T>& at, bool is_b,
@@ -210,19 +210,19 @@ __device__ __forceinline__ void write_planes_of_sums(
   std::int8_t* const out = planes.data + (at.first_line + pair) * planes.row_stride + at.first + begin;
   for_planes</*kHasFours=*/false>(num_planes, [&](int plane, auto at_once) {
     using Planes = LanePlanes<T, kQuadrantWords<T>, at_once.value>;
+    using ResiduePairs = typename Planes::ResiduePairs;
     const Planes lane_planes(rows, plane, num_planes);
     const std::int64_t modulus_stride = kStrassenProducts * planes.plane_stride;
     std::int8_t* to[2] = {lane_planes.place_of_round(0, out, modulus_stride),
                           lane_planes.place_of_round(1, out, modulus_stride)};
 #pragma unroll 1
     for (int h = begin; h < end; h += kStep) {
-      using Residues2 = typename Planes::Residues2;
-      const auto take_quadrant = [&](int q, Residues2& residues) {
+      const auto take_quadrant = [&](int q, ResiduePairs& residues) {
         typename Planes::Sums sums;
         lane_planes.start(F::load((q < 2 ? upper : lower) + (q % 2 * half + h) * static_cast<int>(sizeof(T))), sums);
         lane_planes.reduce(sums, residues);
       };
-      const auto write = [&](int s, const Residues2& residues) {
+      const auto write = [&](int s, const ResiduePairs& residues) {
         typename Planes::Half bytes;
         lane_planes.template pack<kResidues>(residues, bytes);
         const std::int64_t product = (is_b ? strassen_product_of_b(s) : s) * planes.plane_stride;
@@ -232,9 +232,9 @@ __device__ __forceinline__ void write_planes_of_sums(
       // Sums by number, of the quadrants that has_quadrant() says.
       static_assert(has_quadrant(4, 3) && has_quadrant(4, 2) && !has_quadrant(4, 0) && has_quadrant(5, 0) &&
                     has_quadrant(2, 1) && has_quadrant(6, 0) && has_quadrant(6, 2));
-      Residues2 sum;
-      Residues2 second;
-      Residues2 other;
+      ResiduePairs sum;
+      ResiduePairs second;
+      ResiduePairs other;
       take_quadrant(3, sum);
       write(3, sum);
       take_quadrant(2, second);
@@ -256,10 +256,13 @@ __device__ __forceinline__ void write_planes_of_sums(
   });
 }
 
+/// The planes of all sums of the panel's quadrants, by all threads of the block: quadrants have residues, and those are added.
+/// @param rows  of Residues::kUnsigned, in shared memory
 template <class T>
 __device__ __forceinline__ void write_sums(const unsigned char* panel, const QuadrantPanel<T>& at, bool is_b,
                                            const PlaneRow<device::Element<T>::kTerms, kQuadrantWords<T>>* rows,
                                            int num_planes, const DevicePlanes& planes) {
+  static_assert(base::code_has_unsigned_planes() || !base::code_has_quadrants(), "rows have residues without sign");
   if (planes.is_unsigned) {
     write_planes_of_sums<Residues::kUnsigned>(panel, at, is_b, rows, num_planes, planes);
   } else {

@@ -393,6 +393,7 @@ class LanePlanes {
   using Bytes = std::uint32_t[2][kBytes / 4];  ///< of this lane's two planes
   using Half = std::uint32_t[2][kAtOnce / 4];  ///< of one round
   using Sums = std::int32_t[kTurns][4];
+  using ResiduePairs = std::uint32_t[2][kAtOnce / 2];  ///< of one round: two residues in a word, of 16 bits each
 
   /// rows: in shared memory
   __device__ LanePlanes(const Row* rows, int plane, int num_planes) {
@@ -444,9 +445,8 @@ class LanePlanes {
       }
     }
   }
-  /// Residues of a round of this lane's two planes, side by side in words of two. @range planes of Residues::kUnsigned
-  using Residues2 = std::uint32_t[2][kAtOnce / 2];
-  __device__ __forceinline__ void reduce(const Sums& sum, Residues2& residues) const {
+  /// Residues of a round of this lane's two planes. @range planes of Residues::kUnsigned
+  __device__ __forceinline__ void reduce(const Sums& sum, ResiduePairs& residues) const {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
 #pragma unroll
@@ -455,7 +455,7 @@ class LanePlanes {
     }
   }
   /// Residues of sums: of p = 256 modulo 2^16, of which the low byte counts.
-  __device__ __forceinline__ void add(const Residues2& other, Residues2& residues) const {
+  __device__ __forceinline__ void add(const ResiduePairs& other, ResiduePairs& residues) const {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       const std::uint32_t minus_p = __byte_perm(static_cast<std::uint32_t>(minus_p_[c]), 0, 0x1010);
@@ -468,7 +468,7 @@ class LanePlanes {
   }
   /// Their bytes, or those of symmetric residues.
   template <Residues kResidues>
-  __device__ __forceinline__ void pack(const Residues2& residues, Half& bytes) const {
+  __device__ __forceinline__ void pack(const ResiduePairs& residues, Half& bytes) const {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
 #pragma unroll

@@ -14,8 +14,7 @@
 namespace kizami::ozaki2 {
 namespace {
 
-/// Of the integers of a rung, at most, so that their digits with signs take one word or two, in the place of the number; one
-/// bit more would do.
+/// Of the integers of a rung, at most, so that they take one word or two, in the place of the number; a bit or two more would do.
 [[nodiscard]] int most_integer_bits(Scalar scalar) { return scalar == Scalar::kC64 ? 30 : 61; }
 
 [[nodiscard]] int num_planes(const plan::Plan& plan) {

@@ -8,7 +8,7 @@
 //
 // Quadrants are of the integers a' and b' (residues.hpp), so scales of lines do not matter. Of -A11, -A12, A21 and A22 all
 // sums are without differences, but that S3 and S4 have other signs, and of B11, -B21, -B12 and B22 in their places they are
-// those of B in another order, but that T1 has: the split of both operands is one, and tensor cores add. Products have signs
+// those of B in another order, but that T1 has: the split of both operands is one, and residues add. Products have signs
 // of their own, so that the CRT makes -C of them:
 //   -C11 = P1' - P2',  -C12 = P1' - P6' + P5' + P3',  -C21 = P1' - P6' + P7' + P4',  -C22 = P1' - P6' + P7' + P5'.
 #pragma once
