@@ -2,13 +2,14 @@
 // Symmetric residues of 32-bit sums without division: the constants, and the same arithmetic for the host.
 //
 // Let p be 256 or odd, at least 3, and 0 <= x < 2^32 with bytes x = sum_i b_i 256^i. With w_i the symmetric residue of 256^i
-// modulo p, but w_1 = w_2 = w_3 = 0 for p = 256, y = sum_i b_i w_i is x modulo p, and one instruction. It is at most 4 * 255 * 128,
-// so that FP32 numbers have what is left exactly: B is the smallest multiple of 256 p with 2^23 + 128 <= B + y for all y, and
-// B + y < 2^24 is the FP32 number whose word is 0x4B000000 + (B + y - 2^23); the sum begins with the word of B. With I the FP32
-// number next to 1 / p,
+// modulo p, but w_1 = w_2 = w_3 = 0 for p = 256, y = sum_i b_i w_i is x modulo p, and one instruction. It is at most
+// 4 * 255 * 128, so that FP32 numbers have what is left exactly: B is the smallest multiple of 256 p with 2^23 + 128 <= B + y
+// for all y, and B + y < 2^24 is the FP32 number whose word is 0x4B000000 + (B + y - 2^23); the sum begins with the word of B.
+// With I the FP32 number next to 1 / p,
 //   (B + y) |I - 1 / p| < 1 / (2p)     (checked for each p below),
 // while (B + y) / p + 1/2 is at least 1 / (2p) from every integer where p is odd. So (B + y) I + 2^23, rounded, is the FP32
-// number whose word is 0x4B000000 + B / p + q, q being y / p rounded to nearest (it is below 2^24, for p is at least 3). As 256 divides B / p, the low byte of
+// number whose word is 0x4B000000 + B / p + q, q being y / p rounded to nearest: it is below 2^24, for p is at least 3. As 256
+// divides B / p, the low byte of
 //   word of (B + y) - p (that word)
 // is that of y - p q, the symmetric residue of x. For p = 256 any q will do.
 //

@@ -18,6 +18,7 @@
 #include "num/modular.hpp"
 #include "num/moduli.hpp"
 #include "num/scaling.hpp"
+#include "schemes/ozaki2/residue_pairs.hpp"
 
 namespace kizami::ozaki2::kernels {
 
@@ -76,8 +77,11 @@ constexpr void set_quotient(PlaneRow<kTerms, kWords>& row, int reach, Residues r
   row.base = kFloatBits + best - middle;
   std::uint32_t inverse_of_p = 1;  // modulo 2^16: each step doubles the bits that are right
   for (int bits = 1; bits < 16; bits *= 2) inverse_of_p *= 2 - static_cast<std::uint32_t>(p) * inverse_of_p;
-  const std::uint32_t low = p % 2 == 1 ? inverse_of_p * static_cast<std::uint32_t>(beta_of_best - middle) : 0;
-  row.addend = static_cast<float>((3 << 22) + static_cast<int>(low % 65536));
+  const auto beta_bits = static_cast<std::uint32_t>(beta_of_best - middle);
+  const std::uint32_t low = p % 2 == 1 ? inverse_of_p * beta_bits % 65536 : 0;
+  if (p % 2 == 1 && (low * static_cast<std::uint32_t>(p) - beta_bits) % 65536 != 0)
+    throw "the low 16 bits would not be the residue";  // does not compile
+  row.addend = static_cast<float>((3 << 22) + static_cast<int>(low));
 }
 
 /// The plane of factors[t] times term t, modulo p.
@@ -460,10 +464,7 @@ class LanePlanes {
     for (int c = 0; c < 2; ++c) {
       const std::uint32_t minus_p = __byte_perm(static_cast<std::uint32_t>(minus_p_[c]), 0, 0x1010);
 #pragma unroll
-      for (int w = 0; w < kAtOnce / 2; ++w) {
-        const std::uint32_t sum = __viaddmin_u16x2(residues[c][w], other[c][w], ~0u);
-        residues[c][w] = __viaddmin_u16x2(sum, minus_p, sum);  // less than p, it would leave 16 bits
-      }
+      for (int w = 0; w < kAtOnce / 2; ++w) residues[c][w] = add_residue_pairs(residues[c][w], other[c][w], minus_p);
     }
   }
   /// Their bytes, or those of symmetric residues.
@@ -479,12 +480,8 @@ class LanePlanes {
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         const std::uint32_t p = 0u - static_cast<std::uint32_t>(minus_p_[c]);
-        const std::uint32_t to_128 = (127 - (p - 1) / 2) * 0x01010101u;  // of the least byte that changes
 #pragma unroll
-        for (int w = 0; w < kAtOnce / 4; ++w) {
-          const std::uint32_t is_large = (bytes[c][w] + to_128) >> 7 & 0x01010101u;
-          bytes[c][w] += is_large * (256 - p);
-        }
+        for (int w = 0; w < kAtOnce / 4; ++w) bytes[c][w] = symmetric_residue_bytes(bytes[c][w], p);
       }
     }
   }
