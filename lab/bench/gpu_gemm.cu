@@ -16,11 +16,14 @@
 //     bits as the elements need, or so many
 //   bench_gpu_gemm --type d --shape 8192x256x8192 --engine hopper --prepared A
 //     A split once before anything is timed, beside the call that splits it; the bits are compared
+//   bench_gpu_gemm --type z --n 8192 --engine hopper --bursts 3 --sustained 2
+//     what a card at rest gives in 8 calls, and a card at work in 2 s, beside calls and native's by turns without a rest
 // --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of them
 // all. --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every
 // timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal), alpha = 1, beta = 0; --update: what is timed has
 // alpha = -1, beta = 1, as factorizations ask for. 2 m n k operations (8 m n k for complex types).
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -31,6 +34,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/device_limits.hpp"
@@ -57,6 +61,10 @@ using kizami::Outcome;
 using kizami::Policy;
 using kizami::Scheme;
 
+/// A burst is of a card that is cool and quiet: so long without work goes ahead of it.
+constexpr std::chrono::seconds kRest{1};
+constexpr int kCallsOfBurst = 8;
+
 struct Case {
   char type;
   Shape shape;
@@ -72,6 +80,7 @@ struct Runner {
   double error = -1;
   std::string plan = {};
   unsigned mhz = 0, watts = 0;
+  std::vector<float> burst_ms = {};  ///< of a call
   double sustained_ms = 0;
 };
 
@@ -165,6 +174,7 @@ void print(const GemmOptions& options, const Case& one, const Runner& runner, do
   const Shape& s = one.shape;
   const bench::Spread ms = bench::spread(runner.milliseconds);
   const double tflops = flops / ms.median * 1e-9;
+  const double burst = runner.burst_ms.empty() ? 0 : flops / bench::spread(runner.burst_ms).median * 1e-9;
   const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
   const double predicted =
       runner.planned == nullptr || runner.has_bits_of_last ? 0 : runner.planned->predicted_seconds() * 1e3;
@@ -175,6 +185,7 @@ void print(const GemmOptions& options, const Case& one, const Runner& runner, do
                static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch.c_str(),
                runner.name.c_str(), ms.median, tflops, runner.error, runner.plan.c_str());
   if (predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", predicted);
+  if (burst > 0) std::fprintf(stderr, "  bursts %.1f", burst);
   if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
   std::fprintf(stderr, "\n");
   records.append(bench::Json{{"date", bench::today()},
@@ -191,6 +202,7 @@ void print(const GemmOptions& options, const Case& one, const Runner& runner, do
                              {"tflops", tflops},
                              {"error", runner.error},
                              {"predicted_ms", predicted},
+                             {"burst_tflops", burst},
                              {"sustained_tflops", sustained},
                              {"sm_mhz", runner.mhz},
                              {"watts", runner.watts}});
@@ -282,6 +294,7 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
   }
   DeviceBuffer<T> last(options.prepared.empty() ? 1 : s.m * s.n);
   DeviceBuffer<unsigned long long> different(1);
+  const bench::Timer timer;
   cudaEvent_t begin, end;
   check(cudaEventCreate(&begin), "event");
   check(cudaEventCreate(&end), "event");
@@ -337,6 +350,12 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
       float ms = 0;
       check(cudaEventElapsedTime(&ms, begin, end), "event");
       if (repeat >= 2) runner.milliseconds.push_back(ms);
+    }
+  }
+  for (int burst = 0; burst < options.bursts; ++burst) {
+    for (Runner& runner : runners) {
+      std::this_thread::sleep_for(kRest);
+      runner.burst_ms.push_back(timer.time(runner.call, kCallsOfBurst));
     }
   }
   if (options.sustained > 0) {

@@ -79,6 +79,8 @@ void add_options(Program& program, GemmOptions& options) {
       ->check(CLI::IsMember({"A", "B", "AB"}));
   program.add_flag("--update", options.is_update, "times C -= A B, as factorizations ask for");
   program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000000));
+  program.add_option("--bursts", options.bursts, "times a rest of a second and then 8 calls back to back, of each")
+      ->check(CLI::Range(0, 1000));
   program.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power")
       ->check(between(0, 3600));
   program.add_option_function<int>(

@@ -39,6 +39,7 @@ struct GemmOptions {
   std::string prepared;    ///< A, B or AB: the sides that are prepared, beside the call that splits them; "" none
   bool is_update = false;  ///< C -= A B is timed
   int repeats = 7;
+  int bursts = 0;  ///< of each, every one after a rest
   double sustained = 0;
   bool checks = true;
   bool has_native = true;
