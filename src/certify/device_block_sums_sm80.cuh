@@ -13,17 +13,10 @@
 
 #include <cstdint>
 
+#include "base/load_matrices.cuh"
 #include "certify/device_block_sums.cuh"
 
 namespace kizami::certify::second_look {
-
-/// Four matrices of 8 rows of 16 bytes; lane l names row l % 8 of matrix l / 8.
-__device__ inline void load_matrices(std::uint32_t (&x)[4], std::uint32_t row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-               : "r"(row)
-               : "memory");
-}
 
 #define KIZAMI_MMA(type, from)                                 \
   asm("mma.sync.aligned.m16n8k32.row.col.s32." type "." type   \
@@ -104,7 +97,7 @@ struct MmaSyncCore {
     for (int half = 0; half < kHalves; ++half) {
       const std::uint32_t at = a_rows + 16 * ((block * 4 + half * 2 + lane() / 16) ^ swizzle);
 #pragma unroll
-      for (int strip = 0; strip < kStrips; ++strip) load_matrices(a[strip][half], at + strip * 16 * kStepBytes);
+      for (int strip = 0; strip < kStrips; ++strip) base::load_matrices(a[strip][half], at + strip * 16 * kStepBytes);
     }
     float a_scales[2 * kStrips];
     const float* const of_rows = &stage.a_scales[block][scale_place(place.first_row())];
@@ -116,7 +109,8 @@ struct MmaSyncCore {
       std::uint32_t b[kParts * kBlocks][4];
 #pragma unroll
       for (int part = 0; part < kParts * kBlocks; ++part) {
-        load_matrices(b[part], b_rows + 16 * (((block + part) * 4 + lane() / 8) ^ swizzle) + column * 8 * kStepBytes);
+        base::load_matrices(b[part],
+                            b_rows + 16 * (((block + part) * 4 + lane() / 8) ^ swizzle) + column * 8 * kStepBytes);
       }
       const float2 b_scales = *reinterpret_cast<const float2*>(of_cols + column / 2 * 16 + column % 2 * 2);
 #pragma unroll

@@ -17,6 +17,7 @@
 #include "base/async_copies.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/load_matrices.cuh"
 #include "base/overlapped_launch.hpp"
 #include "engines/mma/mma_params.hpp"
 #include "engines/mma/mma_ptx.cuh"
@@ -276,11 +277,12 @@ class Block {
     // of the next 8.
     std::uint32_t a[kStrips][4];
 #pragma unroll
-    for (int x = 0; x < kStrips; ++x) load_matrices(a[x], row_of(a_plane, warp_i_ + 16 * x + lane_ % 16, lane_ / 16));
+    for (int x = 0; x < kStrips; ++x)
+      base::load_matrices(a[x], row_of(a_plane, warp_i_ + 16 * x + lane_ % 16, lane_ / 16));
     std::uint32_t b[kColumns / 2][4];
 #pragma unroll
     for (int y = 0; y < kColumns / 2; ++y)
-      load_matrices(b[y], row_of(b_plane, warp_j_ + 16 * y + lane_ / 16 * 8 + lane_ % 8, lane_ / 8 % 2));
+      base::load_matrices(b[y], row_of(b_plane, warp_j_ + 16 * y + lane_ / 16 * 8 + lane_ % 8, lane_ / 8 % 2));
 #pragma unroll
     for (int x = 0; x < kStrips; ++x) {
 #pragma unroll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The instructions of the kernel, sm_80 and newer: copies to shared memory in the background, fragments from there, and
-// mma.sync with an FP32 accumulator. One function per instruction; no policy.
+// The instructions of the kernel, sm_80 and newer: copies to shared memory in the background, and mma.sync with an FP32
+// accumulator. One function per instruction; no policy.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,6 @@ __device__ __forceinline__ void copy_16_bytes_if(std::uint32_t to, const void* f
       "}\n" ::"r"(to),
       "l"(from), "r"(bits), "r"(bit)
       : "memory");
-}
-
-/// Four matrices of 8 rows of 16 bytes; lane l names row l % 8 of matrix l / 8, and gets 4 bytes of row l / 4 of each.
-__device__ __forceinline__ void load_matrices(std::uint32_t (&x)[4], std::uint32_t row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
-               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-               : "r"(row)
-               : "memory");
 }
 
 #define KIZAMI_MMA(shape_and_types)                                           \

@@ -22,6 +22,7 @@
 
 #include "base/async_copies.cuh"
 #include "base/code_capability.hpp"
+#include "base/load_matrices.cuh"
 #include "base/overlapped_launch.hpp"
 #include "engines/compare_tile.cuh"
 #include "engines/mma/forms.hpp"
@@ -195,9 +196,9 @@ class Reader {
     const std::uint32_t rows = (stage_at + rows_at_) ^ static_cast<std::uint32_t>(step * 32);
     const std::uint32_t columns = (stage_at + columns_at_) ^ static_cast<std::uint32_t>(step * 32);
 #pragma unroll
-    for (int x = 0; x < 4; ++x) load_matrices(f.rows[x], rows + x * 16 * F::kBlockK);
+    for (int x = 0; x < 4; ++x) base::load_matrices(f.rows[x], rows + x * 16 * F::kBlockK);
 #pragma unroll
-    for (int x = 0; x < 4; ++x) load_matrices(f.columns[x], columns + x * kNextColumns * F::kBlockK);
+    for (int x = 0; x < 4; ++x) base::load_matrices(f.columns[x], columns + x * kNextColumns * F::kBlockK);
   }
 
  private:
