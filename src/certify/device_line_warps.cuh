@@ -157,7 +157,7 @@ template <class T, class ForPairs>
     for (int i = 0; i < 2 * kTerms; ++i) {
       const RealOf<T> x = elements[i / kTerms].number[i % kTerms];
       quick.observe(x);
-      sums[i % 2] += x < RealOf<T>{0} ? -x : x;
+      sums[i % 2] += fabs(x);
     }
   });
   magnitudes = sums[0] + sums[1];

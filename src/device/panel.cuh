@@ -75,14 +75,19 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
     constexpr int kStep = kPanelThreads / P::kLines;
     const T* from = lines.data;
     if (count > 0) from += (first_line + i) * lines.line_stride + (first + first_h) * lines.inner_stride;
-    const std::int64_t step = count > 0 ? kStep * lines.inner_stride : 0;
+    const std::int64_t step = kStep * lines.inner_stride;
     std::uint32_t place = to + i * pitch + first_h * static_cast<int>(sizeof(T));
+    int h = first_h;
 #pragma unroll 8
-    for (int h = first_h; h < length; h += kStep) {
-      const bool is_there = h < count;
-      copy_async<sizeof(T)>(place, is_there ? from : lines.data, is_there);
+    for (; h < count; h += kStep) {
+      copy_async<sizeof(T)>(place, from, true);
       place += kStep * static_cast<int>(sizeof(T));
       from += step;
+    }
+#pragma unroll 1
+    for (; h < length; h += kStep) {
+      copy_async<sizeof(T)>(place, lines.data, false);
+      place += kStep * static_cast<int>(sizeof(T));
     }
     return;
   }
@@ -95,11 +100,15 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
       is_line ? lines.data + (first_line + i) * lines.line_stride + first * lines.inner_stride : lines.data;
   const bool has_chunks = lines.inner_stride == 1 && reinterpret_cast<std::uintptr_t>(line) % 16 == 0;
   const int whole = has_chunks ? count / P::kElems * P::kElems : 0;  // elements that come in chunks
+  int h = rank * P::kElems;
+  constexpr int kStep = 32 * P::kWarpsPerLine * P::kElems;
 #pragma unroll 4
-  for (int h = rank * P::kElems; h < length; h += 32 * P::kWarpsPerLine * P::kElems) {
+  for (; h < whole; h += kStep) copy_async<16>(to + i * pitch + h * static_cast<int>(sizeof(T)), line + h, true);
+#pragma unroll 1
+  for (; h < length; h += kStep) {
     const std::uint32_t place = to + i * pitch + h * static_cast<int>(sizeof(T));
-    if (h < whole || h >= count) {
-      copy_async<16>(place, h < whole ? line + h : lines.data, h < whole);
+    if (h >= count) {
+      copy_async<16>(place, lines.data, false);
     } else {
       for (int e = 0; e < P::kElems; ++e) {
         const bool is_there = h + e < count;

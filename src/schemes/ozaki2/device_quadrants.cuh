@@ -18,9 +18,9 @@ namespace kizami::ozaki2::kernels {
 /// Of an integer, which takes the place of the number: may_take_strassen() sees that it fits.
 template <class T>
 inline constexpr int kQuadrantWords = sizeof(RealOf<T>) == 8 ? 2 : 1;
-/// As many as registers allow.
-template <class T>
-inline constexpr int kQuadrantBlocksPerSm = sizeof(T) == 16 ? 2 : 3;
+/// As many as panels leave room for: with two, whose warps have all registers that they want, the split of complex FP64 numbers
+/// takes a sixth longer (docs/perf/strassen.md).
+inline constexpr int kQuadrantBlocksPerSm = 3;
 
 /// The lines and elements of a block's panel: kPairs lines of the first half, then those of the second; of each line
 /// `half` elements of the first half of k, then as many of the second.
@@ -94,14 +94,19 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, const
     for (int x = 0; x < 2; ++x) {
       const int count = is_line ? at.count(x, lines.length) : 0;
       const T* from = count > 0 ? line + (at.element(x * at.half) + first_h) * lines.inner_stride : lines.data;
-      const std::int64_t step = count > 0 ? kStep * lines.inner_stride : 0;
+      const std::int64_t step = kStep * lines.inner_stride;
       std::uint32_t place = to + slot * pitch + (x * at.half + first_h) * static_cast<int>(sizeof(T));
+      int h = first_h;
 #pragma unroll 4
-      for (int h = first_h; h < at.half; h += kStep) {
-        const bool is_there = h < count;
-        device::copy_async<sizeof(T)>(place, is_there ? from : lines.data, is_there);
+      for (; h < count; h += kStep) {
+        device::copy_async<sizeof(T)>(place, from, true);
         place += kStep * static_cast<int>(sizeof(T));
         from += step;
+      }
+#pragma unroll 1
+      for (; h < at.half; h += kStep) {
+        device::copy_async<sizeof(T)>(place, lines.data, false);
+        place += kStep * static_cast<int>(sizeof(T));
       }
     }
     return;
@@ -114,11 +119,16 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, const
     const int count = is_line ? at.count(x, lines.length) : 0;
     const T* const piece = count > 0 ? line + at.element(x * at.half) * lines.inner_stride : lines.data;
     const int whole = has_chunks ? count / P::kElems * P::kElems : 0;
+    const std::uint32_t of_line = to + slot * pitch + x * at.half * static_cast<int>(sizeof(T));
+    constexpr int kStep = 32 * P::kWarpsPerLine * P::kElems;
+    int h = rank * P::kElems;
 #pragma unroll 4
-    for (int h = rank * P::kElems; h < at.half; h += 32 * P::kWarpsPerLine * P::kElems) {
-      const std::uint32_t place = to + slot * pitch + (x * at.half + h) * static_cast<int>(sizeof(T));
-      if (h < whole || h >= count) {
-        device::copy_async<16>(place, h < whole ? piece + h : lines.data, h < whole);
+    for (; h < whole; h += kStep) device::copy_async<16>(of_line + h * static_cast<int>(sizeof(T)), piece + h, true);
+#pragma unroll 1
+    for (; h < at.half; h += kStep) {
+      const std::uint32_t place = of_line + h * static_cast<int>(sizeof(T));
+      if (h >= count) {
+        device::copy_async<16>(place, lines.data, false);
       } else {
         for (int e = 0; e < P::kElems; ++e) {
           const bool is_there = h + e < count;
@@ -209,7 +219,7 @@ __device__ __forceinline__ void write_planes_of_sums(
   const unsigned char* const lower = upper + kPairs * P::pitch(2 * half);
   std::int8_t* const out = planes.data + (at.first_line + pair) * planes.row_stride + at.first + begin;
   for_planes</*kHasFours=*/false>(num_planes, [&](int plane, auto at_once) {
-    using Planes = LanePlanes<T, kQuadrantWords<T>, at_once.value>;
+    using Planes = LanePlanes<T, kQuadrantWords<T>, at_once.value, typename F::Loaded>;
     using ResiduePairs = typename Planes::ResiduePairs;
     const Planes lane_planes(rows, plane, num_planes);
     const std::int64_t modulus_stride = kStrassenProducts * planes.plane_stride;

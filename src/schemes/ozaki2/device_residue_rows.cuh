@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "base/code_capability.hpp"
+#include "base/load_matrices.cuh"
 #include "device/bytes.cuh"
 #include "device/line.cuh"
 #include "num/modular.hpp"
@@ -237,6 +238,12 @@ struct LineScaling {
   }
 };
 
+/// 64 elements of four words as a warp gives them to the tensor cores: lane 4g + t has word t of elements 8g to 8g + 7, so
+/// that the words of an element are the row of a factor.
+struct ElementRows {
+  std::uint32_t word[2][4];  ///< of the first four elements, and of the others
+};
+
 /// The words of a lane's two neighbouring elements as it gives them to the tensor cores: a product takes two words of
 /// each.
 template <class T, int kWords>
@@ -249,6 +256,9 @@ struct Fragment {
   /// Products whose words fit in the place of the elements, and the bytes of the others.
   static constexpr int kInPlace = static_cast<int>(sizeof(T)) / 8;
   static constexpr int kRestBytes = kWarpBytes - kInPlace * kProductBytes;
+  /// Elements of four words are loaded as rows: no zeros have to stand for the words of other elements.
+  static constexpr bool kIsLoadedAsRows = kCount == 4;
+  using Loaded = std::conditional_t<kIsLoadedAsRows, ElementRows, Fragment>;
   uint4 a[kProducts] = {};
 
   Fragment() = default;
@@ -277,45 +287,66 @@ struct Fragment {
     });
   }
 
-  /// To and from shared memory, by all lanes: chunks of a lane are neighbours of those of others.
+  /// To and from shared memory, by all lanes: chunks of a lane are neighbours of those of others. Lanes load what they
+  /// have stored, but as rows what others have: a barrier of the warp stands between.
   /// @param memory  the first kInPlace products' bytes  @param rest  the others': kRestBytes
   __device__ void store(unsigned char* memory, unsigned char* rest) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
+    if constexpr (kIsLoadedAsRows) {
+      const int g = lane / 4;
+      unsigned char* const to = place(g / 4, memory, rest);
+      *chunk_of(to, g, lane % 4 * 2) = make_uint4(a[0].x, a[0].z, a[1].x, a[1].z);
+      *chunk_of(to, g, lane % 4 * 2 + 1) = make_uint4(a[0].y, a[0].w, a[1].y, a[1].w);
+    } else {
 #pragma unroll
-    for (int k = 0; k < kProducts; ++k) {
-      unsigned char* const to = place(k, memory, rest);
-      if (2 * k + 1 < kCount) {
-        reinterpret_cast<uint4*>(to)[lane] = a[k];
-      } else {
-        reinterpret_cast<uint2*>(to)[lane] = make_uint2(a[k].x, a[k].y);
+      for (int k = 0; k < kProducts; ++k) {
+        unsigned char* const to = place(k, memory, rest);
+        if (2 * k + 1 < kCount) {
+          reinterpret_cast<uint4*>(to)[lane] = a[k];
+        } else {
+          reinterpret_cast<uint2*>(to)[lane] = make_uint2(a[k].x, a[k].y);
+        }
       }
     }
   }
-  __device__ static Fragment load(const unsigned char* memory, const unsigned char* rest) {
+  __device__ static Loaded load(const unsigned char* memory, const unsigned char* rest) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    Fragment fragment;
+    Loaded loaded;
+    if constexpr (kIsLoadedAsRows) {
+      const int g = lane % 8;  // lane l names the chunk of element 8g + l / 8, then that of 8g + l / 8 + 4
+      const std::uint32_t from =
+          static_cast<std::uint32_t>(__cvta_generic_to_shared(chunk_of(place(g / 4, memory, rest), g, lane / 8)));
+      base::load_matrices(loaded.word[0], from);
+      base::load_matrices(loaded.word[1], from + (g < 4 ? 64 : -64));  // (l / 8 + 4) ^ g
+    } else {
 #pragma unroll
-    for (int k = 0; k < kProducts; ++k) {
-      const unsigned char* const from = place(k, memory, rest);
-      if (2 * k + 1 < kCount) {
-        fragment.a[k] = reinterpret_cast<const uint4*>(from)[lane];
-      } else {
-        const uint2 half = reinterpret_cast<const uint2*>(from)[lane];
-        fragment.a[k] = make_uint4(half.x, half.y, 0, 0);
+      for (int k = 0; k < kProducts; ++k) {
+        const unsigned char* const from = place(k, memory, rest);
+        if (2 * k + 1 < kCount) {
+          loaded.a[k] = reinterpret_cast<const uint4*>(from)[lane];
+        } else {
+          const uint2 half = reinterpret_cast<const uint2*>(from)[lane];
+          loaded.a[k] = make_uint4(half.x, half.y, 0, 0);
+        }
       }
     }
-    return fragment;
+    return loaded;
   }
   /// The same in kWarpBytes that are one.
   __device__ void store(unsigned char* memory) const { store(memory, memory + kInPlace * kProductBytes); }
-  __device__ static Fragment load(const unsigned char* memory) {
-    return load(memory, memory + kInPlace * kProductBytes);
-  }
+  __device__ static Loaded load(const unsigned char* memory) { return load(memory, memory + kInPlace * kProductBytes); }
 
  private:
   template <class Byte>
   [[nodiscard]] __device__ static Byte* place(int k, Byte* memory, Byte* rest) {
     return k < kInPlace ? memory + k * kProductBytes : rest + (k - kInPlace) * kProductBytes;
+  }
+  /// Of element 8g + j, in an order in which elements j of all g lie in different banks, as neighbours do.
+  /// @param memory  place() of g / 4
+  template <class Byte>
+  [[nodiscard]] __device__ static auto chunk_of(Byte* memory, int g, int j) {
+    using Chunk = std::conditional_t<std::is_const_v<Byte>, const uint4, uint4>;
+    return reinterpret_cast<Chunk*>(memory) + 8 * (g % 4) + (j ^ g);
   }
   template <class Make>
   __device__ void for_terms(const Make& make) {
@@ -344,6 +375,14 @@ __device__ __forceinline__ void multiply_bytes(std::int32_t (&sum)[4], const uin
       "%13};"
       : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
       : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+}
+
+/// The same of 16 columns and rows.
+__device__ __forceinline__ void multiply_bytes(std::int32_t (&sum)[4], std::uint32_t a0, std::uint32_t a1,
+                                               std::uint32_t b, const std::int32_t (&c)[4]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"
+      : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
+      : "r"(a0), "r"(a1), "r"(b), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
 
 /// Store if `is_wanted`, without a branch around what makes the value.
@@ -383,16 +422,22 @@ inline constexpr int kBlockLength = 128;
 // Of 4 planes, the last ones, columns 4 to 7 are those planes again with the radix in the rows of another lane: half
 // the turns, and a lane has 4 bytes of each round. Lanes 4g + t and 4g + t + 2 exchange some, so that each has 8
 // neighbours.
+//
+// Elements of four words that come as ElementRows fill rows of 16 bytes by themselves. A turn is elements 8g + 2 turn and
+// the next, as rows g and g + 8; of 4 planes, whose columns 4 to 7 take rows of their own, those and the elements 4 further.
 
 /// What a lane needs of planes [plane, plane + kAtOnce).
-template <class T, int kWords, int kAtOnce>
+/// @tparam Words  of elements: Fragment or ElementRows
+template <class T, int kWords, int kAtOnce, class Words>
 class LanePlanes {
   static_assert(kAtOnce == 8 || kAtOnce == 4);
   static constexpr int kTurns = kAtOnce / 2;
   static constexpr int kBytes = 2 * kAtOnce;  ///< of a plane
+  static constexpr bool kTakesRows = std::is_same_v<Words, ElementRows>;
+  using F = Fragment<T, kWords>;
+  static_assert(kTakesRows || std::is_same_v<Words, F>);
 
  public:
-  using F = Fragment<T, kWords>;
   using Row = PlaneRow<device::Element<T>::kTerms, kWords>;
   using Bytes = std::uint32_t[2][kBytes / 4];  ///< of this lane's two planes
   using Half = std::uint32_t[2][kAtOnce / 4];  ///< of one round
@@ -405,12 +450,17 @@ class LanePlanes {
     const int t = lane() % 4;
     const Row& column = rows[min(plane + g % kAtOnce, num_planes - 1)];
     // The radix of the column's plane, in the rows of this lane; zeros stand in the other lanes' turns.
+    if constexpr (kTakesRows) {
 #pragma unroll
-    for (int w = 0; w < 2 * F::kProducts; ++w) {
-      const std::uint32_t word = w < F::kCount ? column.radix[w] : 0;
+      for (int of = 0; of < kColumnSets; ++of) radix_[of] = of == g / kAtOnce ? column.radix[t] : 0;
+    } else {
 #pragma unroll
-      for (int turn = 0; turn < kTurns; ++turn)
-        radix_[turn][w / 2][w % 2] = turn + g / kAtOnce * kTurns == t ? word : 0;
+      for (int w = 0; w < 2 * F::kProducts; ++w) {
+        const std::uint32_t word = w < F::kCount ? column.radix[w] : 0;
+#pragma unroll
+        for (int turn = 0; turn < kTurns; ++turn)
+          radix_[turn][w / 2][w % 2] = turn + g / kAtOnce * kTurns == t ? word : 0;
+      }
     }
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
@@ -429,13 +479,22 @@ class LanePlanes {
   [[nodiscard]] __device__ std::int8_t* place(int c, std::int8_t* out, std::int64_t plane_stride) const {
     return out + plane_[c] * plane_stride + lane() / 4 * 16 + (kAtOnce == 4 ? lane() % 4 / 2 * 8 : 0);
   }
-  /// The sums of a fragment.
-  __device__ __forceinline__ void start(const F& f, Sums& sum) const {
+  /// The sums of a round.
+  __device__ __forceinline__ void start(const Words& x, Sums& sum) const {
 #pragma unroll
     for (int turn = 0; turn < kTurns; ++turn) {
-      multiply_bytes(sum[turn], f.a[0], radix_[turn][0], base_);
+      if constexpr (!kTakesRows) {
+        multiply_bytes(sum[turn], x.a[0], radix_[turn][0], base_);
 #pragma unroll
-      for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], f.a[k], radix_[turn][k], sum[turn]);
+        for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], x.a[k], radix_[turn][k], sum[turn]);
+      } else if constexpr (kAtOnce == 8) {
+        const std::uint32_t(&rows)[4] = x.word[turn / 2];
+        multiply_bytes(sum[turn], rows[turn % 2 * 2], rows[turn % 2 * 2 + 1], radix_[0], base_);
+      } else {
+        const uint4 rows =
+            make_uint4(x.word[0][2 * turn], x.word[0][2 * turn + 1], x.word[1][2 * turn], x.word[1][2 * turn + 1]);
+        multiply_bytes(sum[turn], rows, radix_, base_);
+      }
     }
   }
   /// Bytes of a round of this lane's two planes.
@@ -486,10 +545,10 @@ class LanePlanes {
     }
   }
   /// Bytes of round i of this lane's two planes.
-  __device__ void make(const F& f, int i, Bytes& bytes) const {
+  __device__ void make(const Words& x, int i, Bytes& bytes) const {
     Sums sum;
     Half half;
-    start(f, sum);
+    start(x, sum);
     reduce(sum, half);
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
@@ -526,7 +585,8 @@ class LanePlanes {
     return static_cast<std::uint32_t>(based) + static_cast<std::uint32_t>(minus_p_[c]) * __float_as_uint(quotient);
   }
 
-  std::uint32_t radix_[kTurns][F::kProducts][2];
+  static constexpr int kColumnSets = 8 / kAtOnce;  ///< of the same planes
+  std::conditional_t<kTakesRows, std::uint32_t[kColumnSets], std::uint32_t[kTurns][F::kProducts][2]> radix_;
   std::int32_t plane_[2];  ///< 2t and 2t + 1 from the first on, modulo kAtOnce
   bool is_plane_[2];
   std::int32_t minus_p_[2];
@@ -549,14 +609,15 @@ __device__ __forceinline__ void for_planes(int num_planes, const Visit& visit) {
 
 /// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart: 8 planes of all
 /// elements, then the next 8. For fragments that are quick to make.
-/// @param fragment(h, i): of elements h + pair_of_lane(i) and the next. rows: in shared memory
+/// @param fragment(h, i): of elements h + pair_of_lane(i) and the next, or what Fragment::load() has in their place
+/// @param rows  in shared memory
 /// @range  out of element 0 is aligned to 16; first, end and step are multiples of kBlockLength
 template <class T, int kWords, bool kHasFours, class GetFragment>
 __device__ void write_line(const GetFragment& fragment, int first, int end, int step,
                            const PlaneRow<device::Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
                            std::int64_t plane_stride) {
   for_planes<kHasFours>(num_planes, [&](int plane, auto at_once) {
-    using Planes = LanePlanes<T, kWords, at_once.value>;
+    using Planes = LanePlanes<T, kWords, at_once.value, std::decay_t<decltype(fragment(0, 0))>>;
     const Planes planes(rows, plane, num_planes);
     std::int8_t* to[2] = {planes.place(0, out + first, plane_stride), planes.place(1, out + first, plane_stride)};
 #pragma unroll 1
@@ -582,7 +643,7 @@ __device__ void write_line_by_blocks(const GetFragment& fragment, int first, int
   for (int h = first; h < end; h += step) {
     const Fragment<T, kWords> fragments[2] = {fragment(h, 0), fragment(h, 1)};
     for_planes<kHasFours>(num_planes, [&](int plane, auto at_once) {
-      using Planes = LanePlanes<T, kWords, at_once.value>;
+      using Planes = LanePlanes<T, kWords, at_once.value, Fragment<T, kWords>>;
       const Planes planes(rows, plane, num_planes);
       typename Planes::Bytes bytes;
 #pragma unroll

@@ -188,6 +188,7 @@ __device__ __forceinline__ void pass_over_lines(const Pass<T>& pass) {
       convert_blocks<T, kWords, 1>(piece, rest, begin, end, kStep,
                                    [&](int, const device::Element<T>(&elements)[2]) { return fragment_of(elements); });
     }
+    if constexpr (F::kIsLoadedAsRows) __syncwarp();
     constexpr bool kHasFours = kPassBlocksPerSm<T, kWords> < 3;
     write_line<T, kWords, kHasFours>(
         [&](int h, int i) {

@@ -56,7 +56,7 @@ struct Pass {
 
 /// @range  one cluster: some lines of both halves of one operand
 template <class T>
-__global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>)
+__global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
     strassen_pass(const __grid_constant__ Pass<T> pass) {
   if (!base::code_has_quadrants()) return __trap();
   using P = device::Panel<T>;

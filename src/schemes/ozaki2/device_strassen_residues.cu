@@ -64,7 +64,7 @@ template <class T>
 
 /// @range  one block: a panel of one operand
 template <class T>
-__global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm<T>)
+__global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
     strassen_residues(const __grid_constant__ Work<T> work) {
   if (!base::code_has_quadrants()) return __trap();
   using P = device::Panel<T>;
