@@ -36,7 +36,8 @@ namespace {
   return offer == nullptr ? -1.0 : offer->seconds;
 }
 
-// docs/perf/strassen.md, of an H200: 7/4 of the planes, and a little more work for each. Z: 0.91 ms for 1.7 GB more at 6144.
+// docs/perf/strassen.md, of an H200: 7/4 of the planes, and a little more work for each. Z has been split at twice this rate since
+// rows of bytes; but long products are held by power more than their model knows, and so whole calls are predicted as found.
 [[nodiscard]] double more_planes(const plan::Plan& plan) { return (kStrassenProducts / 4.0 - 1.0) * num_planes(plan); }
 [[nodiscard]] double split_bytes_per_second(const plan::Plan& plan) {
   return (plan.shape.scalar == Scalar::kC128 ? 1.8e12 : 2.5e12) * plan.schedule.facts.rates.memory;
