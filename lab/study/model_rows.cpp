@@ -213,17 +213,12 @@ void add_published(const Published& x, std::vector<ModelRow>& out) {
   return request;
 }
 
-/// Whether a record was made with Strassen's products of quadrants (ADR 54), complex numbers later than real ones: of the day that they
-/// came, by its commit.
-[[nodiscard]] bool has_quadrants(bool is_complex, std::string_view date, std::string_view commit) {
-  constexpr std::string_view kFirstDay = "2026-11-26";
-  constexpr std::string_view kFirstDayOfComplex = "2026-11-29";
-  constexpr std::string_view kCommits[] = {"83d242b1", "e1cd4d78", "e0fee68b", "a4a8b76c", "dc68ce15", "3735352c"};
-  constexpr std::string_view kCommitsOfComplex[] = {"cefce474", "a9234b9f", "0c354e9a", "ccd024b8"};
-  if (const auto first = is_complex ? kFirstDayOfComplex : kFirstDay; date != first) return date > first;
-  const std::span<const std::string_view> commits =
-      is_complex ? std::span<const std::string_view>(kCommitsOfComplex) : kCommits;
-  return std::ranges::find(commits, commit) != commits.end();
+/// Whether engine hopper multiplied by the kernels of today, whose sums become residues by their bytes (ADR 73): of the day that they came,
+/// by its commit.
+[[nodiscard]] bool has_todays_products(std::string_view date, std::string_view commit) {
+  constexpr std::string_view kFirstDay = "2026-11-30";
+  constexpr std::string_view kCommits[] = {"0a82115e", "624b0fbe"};
+  return date != kFirstDay ? date > kFirstDay : std::ranges::find(kCommits, commit) != std::end(kCommits);
 }
 
 /// What a row proves of constants: D and Z, squares of n = 1024, 4096 and 8192, were fitted to; of ec, whose kernels were
@@ -301,7 +296,10 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
       known->complex_form = model::ComplexForm::kEnlarged;
     if (known && who.ends_with("/cublaslt")) known->block_lines = json.value("block_lines", std::int64_t{0});
     const bool is_plain = !has_phases || (json.at("look") == "sample" && json.at("repaired") == 0);
-    if (!known || !is_plain || !has_few_exponents(spec)) {
+    const bool is_older =
+        known && known->moduli > 0 && known->program == model::ProgramName::kKizami &&
+        !has_todays_products(json.at("date").get<std::string>(), json.at("commit").get<std::string>());
+    if (!known || !is_plain || is_older || !has_few_exponents(spec)) {
       ++left_out_;
       return;
     }
@@ -313,8 +311,6 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     measured.request.k = k;
     measured.request.is_update = spec.ends_with(kUpdate);
     measured.date = json.at("date").get<std::string>();
-    measured.request.may_take_quadrants =
-        has_quadrants(kizami::is_complex(measured.request.scalar), measured.date, json.at("commit").get<std::string>());
     ModelRow& row = measured.row;
     row.card = "h200";
     row.release = "Kizami " + json.at("commit").get<std::string>();
@@ -348,7 +344,8 @@ void OwnRows::read(std::istream& lines, const std::string& name) {
     add("split", us.at("split").get<double>() * 1e-3);
     add("products", us.at("product").get<double>() * 1e-3);
     add("crt", us.at("crt").get<double>() * 1e-3);
-    add("certificate", us.at("sample").get<double>() * 1e-3);
+    const double sample = us.at("sample").get<double>();
+    if (sample > 0) add("certificate", sample * 1e-3);  // calls after a tame one multiply none
   });
 }
 

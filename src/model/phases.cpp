@@ -34,8 +34,12 @@ struct Setting {
   /// Products with what they read and write, as one launch or as calls.
   [[nodiscard]] PhaseTime products_time(const char* phase, const Products& p, double result_bytes, bool is_one_launch,
                                         double plane_bytes = 1) const {
+    return products_time(program.products, phase, p, result_bytes, is_one_launch, plane_bytes);
+  }
+  [[nodiscard]] PhaseTime products_time(const ProductModel& model, const char* phase, const Products& p,
+                                        double result_bytes, bool is_one_launch, double plane_bytes = 1) const {
     Work work{.phase = phase, .part = Part::kComputation, .format = p.format};
-    work.launches = program.products.share_by_size.empty() ? (is_one_launch ? 1 : p.num_products) : 0;
+    work.launches = model.share_by_size.empty() ? (is_one_launch ? 1 : p.num_products) : 0;
     work.operations = p.operations();
     work.bytes = p.num_products * plane_bytes * (p.is_triangle ? p.n : p.m + p.n) * p.k + result_bytes;
     Products of_call = p;
@@ -44,7 +48,7 @@ struct Setting {
       of_call.num_calls *= p.num_products;
       of_call.num_products = of_call.num_results = 1;
     }
-    work.reached = share_reached(program.products, of_call, rates, is_sustained);
+    work.reached = share_reached(model, of_call, rates, is_sustained);
     return time_of(work, rates);
   }
 };
@@ -164,11 +168,16 @@ struct Counts {
 
 constexpr double kSumBytes = 4;  // INT32
 
-/// Sampled products, and their comparison; of ordinary lines that the split judges by itself, a kernel that finds nothing to do.
+/// Whether samples are multiplied: not those of ordinary lines that the split judges by itself.
+[[nodiscard]] bool has_samples(const Setting& s) {
+  const ResidueModel& model = s.program.residues;
+  return model.has_certificate && !(model.judges_lines && static_cast<double>(s.request.k) <= model.longest_pass);
+}
+
+/// Sampled products, and their comparison.
 [[nodiscard]] PhaseTime certificate_time(const Setting& s) {
   const Extents e = extents_of(s.request);
   const ResidueModel& model = s.program.residues;
-  if (model.judges_lines && e.k <= model.longest_pass) return time_of({.phase = "certificate", .launches = 1}, s.rates);
   const Format format = format_of(s.request);
   const double sampled = std::ceil(e.k / static_cast<double>(sample_stride(s.request)));
   const double count = is_complex(s.request.scalar) ? 3 : 1;
@@ -226,7 +235,7 @@ constexpr double kSumBytes = 4;  // INT32
   if (takes_quadrants) add_launches(split_time, model.quadrant_seconds);
   out.times.push_back(split_time);
 
-  if (model.has_certificate) out.times.push_back(certificate_time(s));
+  if (has_samples(s)) out.times.push_back(certificate_time(s));
   if (s.request.is_accurate) {
     const Products p{.format = format, .m = e.m, .n = e.n, .k = e.k};
     PhaseTime scaling = s.products_time("scaling product", p, kSumBytes * pairs, false);
@@ -334,15 +343,16 @@ struct SliceCounts {
   const double products = static_cast<double>(c.slices) * (c.slices + 1) / 2 * c.k_blocks * count;
   const double sums = static_cast<double>(c.windows.size()) * c.k_blocks * count;
   const double bytes = kSumBytes * e.m * e.n;
+  const ProductModel& model = s.program.slices.products.forms.empty() ? s.program.products : s.program.slices.products;
   Products p{.format = Format::kInt8, .m = e.m, .n = e.n, .k = c.k, .stored_bytes = s.program.slices.stored_bytes};
   if (s.request.way == Way::kOzimmu) {
     p.num_calls = sums;
-    return repeated(s.products_time("products", p, bytes, true), sums);
+    return repeated(s.products_time(model, "products", p, bytes, true), sums);
   }
   p.num_products = products;
   p.num_results = sums;
   p.longest = *std::max_element(c.windows.begin(), c.windows.end());
-  return s.products_time("products", p, bytes * sums, true);
+  return s.products_time(model, "products", p, bytes * sums, true);
 }
 
 /// One call of a library after another.

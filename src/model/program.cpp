@@ -13,15 +13,13 @@ namespace {
 constexpr std::array<std::pair<double, double>, 4> kLibraryShares = {
     {{2048, 0.44}, {4096, 0.78}, {8192, 0.74}, {16384, 0.80}}};
 
-/// Fitted on one H200 to products of types D and Z, n = 1024, 4096 and 8192 (lab/results/h200/certificate.jsonl,
-/// product.jsonl): 31 us at n = 1024 and 1.15 ms at 4096 give share and uncovered cycles; 2.58, 9.98 and 22.7 ms, beside
-/// what these would take at the highest clock, give the slope.
-/// The smaller form reaches 1550 TOPS of 1567 to 1620 at n = 4096 (docs/perf/h200_product.md). That of a triangle is fitted to
-/// dsyrk of 8192, 6.32 ms in all (lab/results/h200/level3.jsonl, e1cd4d78).
-constexpr TileForm kOwnForms[] = {{256, 128, 0.953}, {128, 128, 0.92}};
+/// Fitted on one H200 to products of types D and Z, n = 1024, 4096 and 8192 (lab/results/h200/certificate.jsonl, 624b0fbe and e088074e): 29.9 and
+/// 50.9 us at n = 1024 and 1.13 ms at 4096 give share and uncovered cycles; the slope is of products of before, 2.58, 9.98 and 22.7 ms, and holds for 2.4,
+/// 8.6 and 18.5 ms. Larger tiles than two warpgroups by turns have, which are taken from 4096 on, end as soon. That of a triangle is fitted to dsyrk of 8192
+/// as it was, 6.32 ms in all (lab/results/h200/level3.jsonl, e1cd4d78): 6 % more than the 5.68 of today.
+constexpr TileForm kOwnForms[] = {{192, 128, 0.953}};
 constexpr ProductModel kTiles{.forms = kOwnForms,
-                              .few_bytes = 4e6,  // as tile_for() takes squares, engines/hopper/forms.cpp
-                              .uncovered_cycles = 4070,
+                              .uncovered_cycles = 1450,
                               .triangle_share = 0.914,
                               .cool_seconds = 1e-3,
                               .slope = 0.059,
@@ -31,7 +29,7 @@ constexpr ProductModel kTiles{.forms = kOwnForms,
 /// tiles and two; the larger by D and Z at 4096 and 8192, 36.5, 229 to 253, 73 and 463 us (certificate.jsonl).
 constexpr TileForm kSampledForms[] = {{256, 128, 0.70, 4600}, {128, 128, 0.92, 2270}};
 constexpr ProductModel kSampledTiles{.forms = kSampledForms,
-                                     .few_bytes = kTiles.few_bytes,
+                                     .few_bytes = 4e6,  // of operands: as their kernels take squares
                                      .triangle_share = kTiles.triangle_share,
                                      .cool_seconds = kTiles.cool_seconds,
                                      .slope = kTiles.slope,
@@ -89,19 +87,17 @@ constexpr double kMeasuredSize = 8192;  // n of what Rates::measured_products ar
 constexpr ClusterShares kBalancedClusters = {1, 1, 384.0 / 396, 360.0 / 396, 352.0 / 396};
 constexpr ClusterShares kClusters = {1, 1, 368.0 / 396, 360.0 / 396, 336.0 / 396};
 
-/// D at 4096 and 8192 (certificate.jsonl): split 233 us, as it is since acdd1029, and 1160, before; CRT 143 and 598 us; Z, since
-/// a12789eb: 649 and 2854, 333 and 1342 us. At 1024, where a split is one wave of blocks and a thread of the CRT makes 4
-/// elements four times, D takes 24.9 and 17.4 us, Z 49.5 and 40.6: what is left there beside launch and work are waits, of a split
-/// for what a block does with its piece of a line, of a CRT for its planes, which are other kernels for complex numbers.
-/// Of quadrants, at 8192: split 1520 us (split_forms.jsonl), CRT 860 us (certificate.jsonl, 60549214), of Z 4395 and 1570 (a9234b9f), by
-/// which C is taken, too. FP32 elements are other
+/// D at 4096 (certificate.jsonl, 624b0fbe and e088074e): split 247 us, CRT 117 to 124; Z: 578, 288 to 295. At 1024, where a split is one wave of
+/// blocks and a thread of the CRT makes 4 elements four times, D took 24.9 and 17.4 us, Z 49.5 and 40.6: what is left there beside launch and work are
+/// waits, of a split for what a block does with its piece of a line, of a CRT for its planes, which are other kernels for complex numbers.
+/// Of quadrants, at 8192 (e088074e): split 1510 us, CRT 770, of Z 3260 and 1400, by which C is taken, too. FP32 elements are other
 /// kernels, fitted on another card, an H100, at 4096 (lab/results/h100/certificate.jsonl): S split 202 us, CRT 92 us; C split
 /// 424 us, in integers of two words; those of one word lie where the numbers were, as those of complex FP64 do
 /// (docs/perf/h200_call.md). Three kernels that find nothing to do take 4.2 us behind one another (there).
 constexpr ResidueModel kOwnResidues{
     .reduces_in_product = true,
     .split_cycles = 0.134,
-    .split_cycles_complex = 0.1645,
+    .split_cycles_complex = 0.144,
     .split_cycles_fp32 = 0.207,
     .split_cycles_fp32_complex = 0.224,
     .one_word_moduli = 8,
@@ -110,8 +106,8 @@ constexpr ResidueModel kOwnResidues{
     .split_fp64 = 5,
     .split_fp64_weak = 5,
     .reduce_cycles = 0.30,
-    .crt_cycles = 0.159,
-    .crt_cycles_complex = 0.168,
+    .crt_cycles = 0.126,
+    .crt_cycles_complex = 0.155,
     .crt_cycles_fp32 = 0.188,
     .crt_fp64 = 54.0 / 14,
     .crt_fp64_weak = 0,
@@ -126,9 +122,9 @@ constexpr ResidueModel kOwnResidues{
     .waits_of_crt = 1.3,
     .waits_of_crt_complex = 2.17,
     .waits_of_certificate = 12.8,
-    .quadrants = {.split_cycles = 0.1208, .crt_cycles = 0.1344, .moduli = 14},
-    .quadrants_complex = {.split_cycles = 0.163, .crt_cycles = 0.1165, .moduli = 15},
-    .quadrants_fp32_complex = {.split_cycles = 0.163, .crt_cycles = 0.1165, .moduli = 7},
+    .quadrants = {.split_cycles = 0.1185, .crt_cycles = 0.122, .moduli = 14},
+    .quadrants_complex = {.split_cycles = 0.121, .crt_cycles = 0.104, .moduli = 15},
+    .quadrants_fp32_complex = {.split_cycles = 0.121, .crt_cycles = 0.104, .moduli = 7},
     .quadrant_seconds = 27e-6};
 
 /// Of D at 8192 by ncu (phases.jsonl, 0ec6fbc): 121 us for the residues of one product, 96 us for the comparison.
@@ -166,6 +162,8 @@ constexpr ResidueModel kGemmul8Residues{.reduces_in_product = false,
 /// Fused: as engines/hopper/fused_slices.cpp has them, 0.52 (4 slices: 0.42) of 4096 multiply-adds a cycle at 1.7 GHz, whose
 /// operations here are of the sheet's rate at the highest clock. Digits of sums of two parts: Z by Karatsuba at 1024, 4096 and
 /// 8192 takes 0.15, 4.7 and 19.5 ms more than without them.
+/// Products whose sums are stored: the forms, and what nothing covers of a tile, are those of all INT8 products until residues were taken by bytes.
+constexpr TileForm kStoredForms[] = {{256, 128, 0.953}, {128, 128, 0.92}};
 constexpr TileForm kFusedForms[] = {{64, 128, 0.483}};
 constexpr SliceModel kOwnSlices{.clusters = kClusters,
                                 .longest_pass = 16384,
@@ -180,6 +178,12 @@ constexpr SliceModel kOwnSlices{.clusters = kClusters,
                                 .waits_of_sum = 1,
                                 .has_fused_sums = true,
                                 .is_one_launch = true,
+                                .products = {.forms = kStoredForms,
+                                             .few_bytes = 4e6,  // as tile_for() takes squares, engines/hopper/forms.cpp
+                                             .uncovered_cycles = 4070,
+                                             .cool_seconds = kTiles.cool_seconds,
+                                             .slope = kTiles.slope,
+                                             .least = kTiles.least},
                                 .fused = {.forms = kFusedForms, .uncovered_cycles = 2900},
                                 .most_fused_slices = 4,
                                 .fused_share_of_most = 0.42 / 0.52,
@@ -192,6 +196,7 @@ constexpr SliceModel kOwnSlices{.clusters = kClusters,
 [[nodiscard]] constexpr SliceModel portable_slices() {
   SliceModel out = kOwnSlices;
   out.is_one_launch = false;
+  out.products = {};
   out.most_fused_slices = 0;
   out.stored_bytes = 0;  // the library's model has them
   return out;

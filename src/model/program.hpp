@@ -121,6 +121,7 @@ struct SliceModel {
   double waits_of_sum = 0;          ///< for memory, of fused sums: one behind another for each plane
   bool has_fused_sums = false;
   bool is_one_launch = false;  ///< of all products
+  ProductModel products = {};  ///< of one launch, whose tiles are INT32 sums; without forms the program's
   ProductModel fused = {};     ///< products of up to so many slices in one kernel that sums, of real types
   int most_fused_slices = 0;
   double fused_share_of_most = 1;  ///< of the share, with as many slices

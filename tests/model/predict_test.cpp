@@ -256,12 +256,12 @@ TEST(Predict, SplitAndCrtOfFp32AreOtherKernels) {
   };
   EXPECT_NEAR(cycles(Scalar::kF64, "split"), 2 * 14 * 0.134, 1e-9);
   EXPECT_NEAR(cycles(Scalar::kF32, "split"), 2 * 7 * 0.207, 1e-9);
-  EXPECT_NEAR(cycles(Scalar::kC128, "split"), 2 * 30 * 0.1645, 1e-9);
-  EXPECT_NEAR(cycles(Scalar::kC64, "split"), 2 * 14 * 0.1645, 1e-9);  // integers of one word, as two of FP64
-  EXPECT_NEAR(cycles(Scalar::kC64, "split", 8), 2 * 16 * 0.1645, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC128, "split"), 2 * 30 * 0.144, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC64, "split"), 2 * 14 * 0.144, 1e-9);  // integers of one word, as two of FP64
+  EXPECT_NEAR(cycles(Scalar::kC64, "split", 8), 2 * 16 * 0.144, 1e-9);
   EXPECT_NEAR(cycles(Scalar::kC64, "split", 9), 2 * 18 * 0.224, 1e-9);
   EXPECT_NEAR(cycles(Scalar::kF32, "crt"), 7 * 0.188, 1e-9);
-  EXPECT_NEAR(cycles(Scalar::kC64, "crt"), 14 * 0.168, 1e-9);
+  EXPECT_NEAR(cycles(Scalar::kC64, "crt"), 14 * 0.155, 1e-9);
 }
 
 /// By hand: a launch, the work, and waits of 500 cycles each, of what a block has of a line and of planes.
@@ -281,7 +281,6 @@ TEST(Predict, KernelsOfSmallCallsWait) {
     EXPECT_NEAR(waits(scalar, 4096, "split"), 23.5, 1e-9);
     EXPECT_NEAR(waits(scalar, 256, "split"), 23.5 / 4, 1e-9);
     EXPECT_NEAR(waits(scalar, 1536, "split"), 23.5 * 0.75, 1e-9);  // two blocks a line
-    EXPECT_NEAR(waits(scalar, 512, "certificate"), 0, 1e-9) << "lines are judged by themselves";
     EXPECT_NEAR(waits(scalar, 20480, "certificate"), 12.8, 1e-9) << "samples are multiplied";
     EXPECT_NEAR(waits(scalar, 512, "rest"), 0, 1e-9);
   }
@@ -309,13 +308,14 @@ TEST(Predict, ALibrarysSampledProductsAreComparedByAKernel) {
     Request request = square(Way::kOzaki2, n);
     const double sums = static_cast<double>(n * n);
     const double least = 2 * 4e-6 + sums * 0.36 / (132 * 1.98e9) + 2 * sums * static_cast<double>(n) / 4 / 1979e12;
-    EXPECT_LT(phase_of(predicted(*find_device("h200"), request), "certificate").seconds, least) << n;
+    for (const PhaseTime& time : predicted(*find_device("h200"), request).phases)
+      EXPECT_NE(time.phase, "certificate") << n << ": lines are judged by themselves";
     request.program = ProgramName::kPortable;
     EXPECT_GT(phase_of(predicted(*find_device("h200"), request), "certificate").seconds, least) << n;
   }
 }
 
-/// Lines of A are split once, C has half of its elements, and of its tiles those of 32 x 33 / 2 squares of 256.
+/// Lines of A are split once, C has half of its elements, and of its tiles those of 43 x 44 / 2 squares of 192, for 43 x 43.
 TEST(Predict, ATriangleIsHalfOfTheProduct) {
   const Device& h200 = *find_device("h200");
   Request request = square(Way::kOzaki2, 8192);

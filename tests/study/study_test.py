@@ -529,7 +529,7 @@ def published_records():
 
 
 def own_record(spec, who, ms, plan=""):
-    return {"date": "2026-01-02", "commit": "abc", "case": spec, "who": who, "plan": plan, "ms_median": ms, "tflops": 1, "error": 1e-16}
+    return {"date": "2027-01-02", "commit": "abc", "case": spec, "who": who, "plan": plan, "ms_median": ms, "tflops": 1, "error": 1e-16}
 
 
 class ModelStudyTest(CliTest):
@@ -593,16 +593,16 @@ class ModelStudyTest(CliTest):
         self.assertIn("Kizami on an H200, ozaki2, engine hopper: all calls that nothing was fitted to within 15 % | reproduced | 1 of 1", claims)
 
     def test_the_latest_record_counts(self):
-        """Whatever file has it; and products of quadrants are of records since they are made."""
-        def record(ms, date, commit="abc", n=16384):
-            return own_record(f"d nn {n}x{n}x{n} phi=0.5", "hopper", ms, "14 moduli") | {"date": date, "commit": commit}
+        """Whatever file has it; and of engine hopper those of today's kernels, of the day that they came by their commits."""
+        def record(ms, date, commit="abc", n=16384, who="hopper"):
+            return own_record(f"d nn {n}x{n}x{n} phi=0.5", who, ms, "14 moduli") | {"date": date, "commit": commit}
 
         self.succeed(*self.study_of(published_records(), [
-            record(95, "2026-11-28"), record(96, "2026-11-27"), record(93, "2026-11-26", "e0fee68b", 12288),
-            record(97, "2026-11-26"), record(98, "2026-11-25")]))
+            record(95, "2026-12-02"), record(96, "2026-12-01"), record(93, "2026-11-30", "624b0fbe", 12288), record(92, "2026-11-30", "0727181e", 12288),
+            record(97, "2026-11-29", n=2048), record(98, "2026-11-29", n=4096, who="cublaslt")]))
         self.assertEqual([(row["way"], row["n"], float(row["measured_ms"])) for row in self.rows_of("h200_rows.csv")],
                          [("ozaki2, kizami, 14 moduli, of quadrants", "16384", 95), ("ozaki2, kizami, 14 moduli, of quadrants", "12288", 93),
-                          ("ozaki2, kizami, 14 moduli", "16384", 97)])
+                          ("ozaki2, portable, 14 moduli", "4096", 98)])
 
     def test_digits_are_of_the_ways_that_are_named(self):
         """Bytes of one integer, made at once, but where a way says truncated."""
