@@ -24,6 +24,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/options.hpp"
+
 namespace {
 
 using Handle = void*;
@@ -56,7 +58,7 @@ struct Options {
   std::int64_t block = 512;
   int processes = 2;
   int rounds = 3;
-  std::vector<std::string> libraries;
+  std::vector<std::string> libraries = {"libcublasmp.so.0", "libcusolverMp.so.0"};
   std::string nccl = "libnccl.so.2";
 };
 
@@ -289,31 +291,11 @@ int run_process(const Options& options, Shared& shared, int rank) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string name = argv[i];
-    const std::string value = argv[i + 1];
-    if (name == "--n") options.n = std::atoll(value.c_str());
-    if (name == "--block") options.block = std::atoll(value.c_str());
-    if (name == "--processes") options.processes = std::atoi(value.c_str());
-    if (name == "--rounds") options.rounds = std::atoi(value.c_str());
-    if (name == "--library") options.libraries.push_back(value);
-    if (name == "--nccl") options.nccl = value;
-  }
-  if (options.n < 1 || options.block < 1 || options.processes < 1 || options.rounds < 1 || options.libraries.empty()) {
-    std::fprintf(
-        stderr,
-        "usage: %s --library libcublasmp.so.0 [--library libcusolverMp.so.0] [--nccl FILE] [--n N] [--block NB]"
-        " [--processes P] [--rounds R]\n",
-        argv[0]);
-    return 2;
-  }
+/// A process for each rank. @return 0 if all ended well
+int run(const Options& options) {
   auto* const shared =
       static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  if (shared == MAP_FAILED) return 1;
+  if (shared == MAP_FAILED) throw std::runtime_error("no memory that processes share");
   std::vector<pid_t> children;
   for (int rank = 0; rank < options.processes; ++rank) {  // before anything of CUDA is called
     const pid_t child = fork();
@@ -336,4 +318,18 @@ int main(int argc, char** argv) {
     for (const pid_t child : children) kill(child, SIGTERM);  // one that fails leaves nobody waiting
   }
   return is_good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  bench::Program program("bench_gpu_distributed", "cuBLASMp and cuSOLVERMp on the GPUs of a host, a process for each");
+  program.add_option("--library", options.libraries, "what multiplies and what factors; either may be left out");
+  program.add_option("--nccl", options.nccl, "its library");
+  program.add_option("--n", options.n, "order of the matrices")->check(CLI::Range(1, 1 << 20));
+  program.add_option("--block", options.block, "columns of a block")->check(CLI::Range(1, 1 << 20));
+  program.add_option("--processes", options.processes, "one for each GPU")->check(CLI::Range(1, 1024));
+  program.add_option("--rounds", options.rounds, "timed ones")->check(CLI::Range(1, 1000000));
+  return program.run(argc, argv, [&] { return run(options); });
 }
