@@ -295,9 +295,6 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
   DeviceBuffer<T> last(options.prepared.empty() ? 1 : s.m * s.n);
   DeviceBuffer<unsigned long long> different(1);
   const bench::Timer timer;
-  cudaEvent_t begin, end;
-  check(cudaEventCreate(&begin), "event");
-  check(cudaEventCreate(&end), "event");
   for (Runner& runner : runners) {
     check(cudaMemset(c.data, 0xFF, static_cast<std::size_t>(batch * s.m * s.n) * sizeof(T)), "poison");
     runner.call();
@@ -341,14 +338,12 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
     for (Runner& runner : runners) {
       // The host enqueues the call meanwhile, or as much of a batch as a queue holds.
       bench::wait_cycles<<<1, 1>>>(300000LL * std::min<std::int64_t>(batch, 50));
-      check(cudaEventRecord(begin), "event");
+      timer.start();
       runner.call();
-      check(cudaEventRecord(end), "event");
+      timer.stop();
       runner.mhz = gauges.sm_mhz();
       runner.watts = gauges.watts();
-      check(cudaEventSynchronize(end), runner.name.c_str());
-      float ms = 0;
-      check(cudaEventElapsedTime(&ms, begin, end), "event");
+      const float ms = timer.milliseconds();
       if (repeat >= 2) runner.milliseconds.push_back(ms);
     }
   }
@@ -361,15 +356,14 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
   if (options.sustained > 0) {
     for (Runner& runner : runners) {
       int calls = 0;
-      check(cudaEventRecord(begin), "event");
+      timer.start();
       float ms = 0;
       while (ms < options.sustained * 1e3F) {
         for (int i = 0; i < 8; ++i, ++calls) runner.call();
-        check(cudaEventRecord(end), "event");
+        timer.stop();
         runner.mhz = gauges.sm_mhz();
         runner.watts = gauges.watts();
-        check(cudaEventSynchronize(end), runner.name.c_str());
-        check(cudaEventElapsedTime(&ms, begin, end), "event");
+        ms = timer.milliseconds();
       }
       runner.sustained_ms = ms / calls;
     }
@@ -377,8 +371,6 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
   const double flops = (kTerms == 2 ? 8.0 : 2.0) * static_cast<double>(s.m) * static_cast<double>(s.n) *
                        static_cast<double>(s.k) * static_cast<double>(batch);
   for (const Runner& runner : runners) print(options, one, runner, flops, gauges, records);
-  check(cudaEventDestroy(begin), "event");
-  check(cudaEventDestroy(end), "event");
 }
 
 /// No clusters, no launches that start early, 163 KB of shared memory for a block, and no wgmma.

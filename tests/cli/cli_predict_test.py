@@ -150,8 +150,8 @@ class PredictTest(CliTest):
     @staticmethod
     def tflops_of_then(row, record, letter, products, k):
         """With the product of samples that calls of ordinary elements had until 537947b4 (docs/perf/h200_call.md), and still have beyond k = 16384,
-        where it is predicted, and with products, splits and CRTs that took 3 % longer until 0a82115e (by turns 1 to 3 % of D 8192 and of Z); products:
-        m n k of a device."""
+        where it is predicted, and with products and CRTs that took 3 % longer (by turns there: 1 % of D 8192 until e366aa5e, 1 to 3 % of D and Z until 0a82115e);
+        products: m n k of a device."""
         sampled = {"d": 2140e-6 / 16384 ** 3, "z": 840e-6 / 8192 ** 3, "c": 800e-6 / 8192 ** 3, "s": 229e-6 / 8192 ** 3}[letter]
         is_older = record["date"] < "2026-11-30"
         seconds = (1.03 if is_older else 1) * row["seconds"] + (sampled * products if is_older and k <= 16384 else 0)
