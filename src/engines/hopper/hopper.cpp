@@ -20,7 +20,6 @@
 #include "engines/desc_check.hpp"
 #include "engines/hopper/current_device.hpp"
 #include "engines/hopper/float_product.hpp"
-#include "engines/hopper/form_launch.hpp"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/fused_slices.hpp"
 #include "engines/hopper/product_params.hpp"
@@ -168,10 +167,10 @@ Status encode_maps(const ProductDesc& d, const Pointers& pointers, const HopperF
 
 /// @param parameter  ProductParams, or what begins with them
 Status launch_clusters(const HopperFormTraits& traits, const void* kernel, std::size_t shared_bytes, std::int64_t tiles,
-                       int num_sms, product::Queue queue, void* parameter, int threads = hopper::kNumThreads) {
+                       int num_sms, product::Queue queue, void* parameter) {
   const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / traits.cluster)));
   return base::launch_overlapped_clusters("the launch of the product kernel", kernel,
-                                          clusters * static_cast<unsigned>(traits.cluster), static_cast<unsigned>(threads),
+                                          clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
                                           traits.cluster, shared_bytes, queue, parameter);
 }
 
@@ -327,18 +326,6 @@ Status run_hopper_product(const ProductDesc& d, const Pointers& pointers, Hopper
   ProductParams params = common_params(d, pointers);
   if (d.k == 0) return launch_empty_sum(d, params, queue);
   return launch_product(d, pointers, params, traits, queue, raster_tiles);
-}
-
-Status hopper::launch_form(const ProductDesc& d, const Pointers& pointers, const HopperFormTraits& traits,
-                           const FormKernel& kernel, ProductParams& params, product::Queue queue) {
-  KIZAMI_RETURN_IF_ERROR(check_call(d, pointers));
-  hopper::CurrentDevice device;
-  KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
-  KIZAMI_RETURN_IF_ERROR(kernel.grant.ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
-  params = common_params(d, pointers);
-  KIZAMI_RETURN_IF_ERROR(encode_maps(d, pointers, traits, params));
-  set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
-  return launch_clusters(traits, kernel.kernel, kernel.shared_bytes, params.tiles_per_plane, device.num_sms, queue, &params, kernel.threads);
 }
 
 const product::Engine& hopper_engine() {

@@ -52,11 +52,6 @@ inline constexpr int kPieceDigits = 6;   ///< bytes of a weight's piece: five, a
   return 0;
 }
 
-/// Whether a kernel that multiplies planes may reconstruct a count, too: real numbers in three pieces, a CRT of few registers.
-[[nodiscard]] constexpr bool is_made_with_product(bool is_complex, int num_moduli) {
-  return !is_complex && num_moduli > most_piece_moduli(false, 2) && num_moduli <= most_piece_moduli(false, 3);
-}
-
 /// The constants of a count in FP64 pieces, piece i a multiple of 2^grid[i] and below 2^38 of it: see crt_pieces.hpp.
 struct DeviceCrtPieces {
   std::int32_t count = 0;  ///< 2 to 5; 0: the count needs more
@@ -119,8 +114,6 @@ struct DeviceReconstruction {
   std::int64_t least_for_bytes = std::int64_t{1} << (kIsComplex<T> ? 16 : 22);
   /// All counts in limbs of integers: by reconstruct_by_limbs(). Where FP64 instructions are rare, crt_takes_limbs().
   bool by_limbs = false;
-  /// What is_made_with_product() is made by the kernel of the product (device_product_crt.hpp): the others leave it alone.
-  bool with_product = false;
 };
 
 /// Which kernels reconstruct a block of C, each the rungs that are its own.

@@ -225,15 +225,6 @@ struct NumberEpilogue {
     judge_scales();
   }
 
-  /// Of neighbours whose scales load_row_scales() has asked for.
-  __device__ NumberEpilogue(const DeviceReconstruction<T>& task, std::int64_t first_row, const std::int32_t (&scales)[4])
-      : i(first_row), epilogue(task) {
-    static_assert(kSide == 4);
-#pragma unroll
-    for (int e = 0; e < 4; ++e) row_scale[e] = scales[e];
-    judge_scales();
-  }
-
   /// For other rows. Their scales are on their way then: judge_scales() waits for them.
   __device__ __forceinline__ void take_rows(const DeviceReconstruction<T>& task, std::int64_t first_row) {
     i = first_row;
@@ -267,29 +258,20 @@ struct NumberEpilogue {
   template <class Repaired>
   __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
                                         const double (&x)[kParts][4], const Repaired& repaired) const {
-    if (write_plain(task, j, col_scale, x, repaired)) return;
-    if (col_scale != num::kSkipLine) {
+    T value[4];
+    if (is_fast && has_moderate_scale(col_scale) && is_inside(task, j) && finish_four(task, j, col_scale, x, value)) {
+      const unsigned wanted = epilogue.has_repairs ? there(task) & ~repaired() : there(task);
+      if constexpr (kSide == 4) {
+        device::store(task.c, i, j, value, wanted);
+      } else {
+        device::store_rows<kSide>(task.c, i, j, value, wanted);
+      }
+    } else if (col_scale != num::kSkipLine) {
       constexpr int kLast = kParts - 1;
       finish_quad_apart<T, kIsPart, kSide>(task, i, j, col_scale, there(task), make_double2(x[0][0], x[0][1]),
                                            make_double2(x[0][2], x[0][3]), make_double2(x[kLast][0], x[kLast][1]),
                                            make_double2(x[kLast][2], x[kLast][3]));
     }
-  }
-  /// The same where no scale and no factor is far from 1, without a call. @return  whether it was so, else nothing is written
-  template <class Repaired>
-  [[nodiscard]] __device__ __forceinline__ bool write_plain(const DeviceReconstruction<T>& task, std::int64_t j,
-                                                            int col_scale, const double (&x)[kParts][4],
-                                                            const Repaired& repaired) const {
-    T value[4];
-    if (!is_fast || !has_moderate_scale(col_scale) || !is_inside(task, j) || !finish_four(task, j, col_scale, x, value))
-      return false;
-    const unsigned wanted = epilogue.has_repairs ? there(task) & ~repaired() : there(task);
-    if constexpr (kSide == 4) {
-      device::store(task.c, i, j, value, wanted);
-    } else {
-      device::store_rows<kSide>(task.c, i, j, value, wanted);
-    }
-    return true;
   }
 
  private:

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -31,7 +30,6 @@
 #include "schemes/ozaki2/device_crt_memory.hpp"
 #include "schemes/ozaki2/device_operands.hpp"
 #include "schemes/ozaki2/device_part.hpp"
-#include "schemes/ozaki2/device_product_crt.hpp"
 #include "schemes/ozaki2/device_seconds.hpp"
 #include "schemes/ozaki2/device_strassen.hpp"
 
@@ -201,12 +199,6 @@ class Ozaki2Call {
     return launch(desc, main.a_planes, main.b_planes, from == Source::kMade ? count : &counts->of_made);
   }
 
-  [[nodiscard]] bool makes_c_with_product() const {
-    using Source = typename DeviceOperands<T>::Source;
-    static const bool is_on = std::getenv("KZ_FUSED") != nullptr;
-    return is_on && std::is_same_v<T, double> && problem_.part.is_all() && !has_device_phases(plan_) &&
-           stage_.engine->name() == "hopper" && operands_.source() == Source::kMade && stage_.chunk.kc >= plan_.shape.k;
-  }
   [[nodiscard]] bool has_own_repairs() const {
     return repairs_have_own_kernel(plan_) && !operands_.expects_lowest_rung();
   }
@@ -308,21 +300,11 @@ class Ozaki2Call {
         crt.first_col = j;
         crt.c = problem_.c.block(i, j, num_i, desc.n);
         if (may_strassen) KIZAMI_RETURN_IF_ERROR(multiply_by_strassen(i, num_i, j, desc.n, crt));
-        static const bool is_two = std::getenv("KZ_FUSED") != nullptr && std::getenv("KZ_FUSED")[0] == '2';
-        crt.with_product = makes_c_with_product() && !is_two;
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc) {
           desc.k = std::min(chunk.kc, plan_.shape.k - h);
           desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
           KIZAMI_RETURN_IF_ERROR(operands_.load_planes({i, num_i, j, desc.n, h, desc.k}, a_planes, b_planes));
-          if (makes_c_with_product()) {
-            if constexpr (std::is_same_v<T, double>) {
-              KIZAMI_RETURN_IF_ERROR(wait_for_c());
-              const product::Pointers pointers{main.a_planes, main.b_planes, main.residues, count};
-              KIZAMI_RETURN_IF_ERROR(device::writes_c(multiply_and_reconstruct(desc, pointers, crt, queue_)));
-            }
-          } else {
-            KIZAMI_RETURN_IF_ERROR(multiply_planes(desc, i, j, h, count));
-          }
+          KIZAMI_RETURN_IF_ERROR(multiply_planes(desc, i, j, h, count));
         }
         KIZAMI_RETURN_IF_ERROR(wait_for_c());
         KIZAMI_RETURN_IF_ERROR(reconstruct(crt, left));
