@@ -57,6 +57,53 @@ __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
+// The part of a thread in a line's piece of `length` elements, of which `count` are there and the others are zeros: every so
+// many from the thread's first one on. They are on their way then.
+
+/// Of a line that lies across memory, an element at a time. @param from, place  of element first_h
+template <class T, class P, int kAtOnce>
+__device__ __forceinline__ void copy_across(const problem::Lines<T>& lines, const T* from, std::uint32_t place,
+                                            int first_h, int count, int length) {
+  constexpr int kStep = kPanelThreads / P::kLines;
+  const std::int64_t step = kStep * lines.inner_stride;
+  int h = first_h;
+#pragma unroll kAtOnce
+  for (; h < count; h += kStep) {
+    copy_async<sizeof(T)>(place, from, true);
+    place += kStep * static_cast<int>(sizeof(T));
+    from += step;
+  }
+#pragma unroll 1
+  for (; h < length; h += kStep) {
+    copy_async<sizeof(T)>(place, lines.data, false);
+    place += kStep * static_cast<int>(sizeof(T));
+  }
+}
+
+/// Of a line that a warp or some take together, 16 bytes a lane where it has_chunks. @param rank  of the thread among them
+template <class T, class P>
+__device__ __forceinline__ void copy_along(const problem::Lines<T>& lines, const T* piece, bool has_chunks,
+                                           std::uint32_t to, int rank, int count, int length) {
+  constexpr int kStep = 32 * P::kWarpsPerLine * P::kElems;
+  const int whole = has_chunks ? count / P::kElems * P::kElems : 0;  // elements that come in chunks
+  int h = rank * P::kElems;
+#pragma unroll 4
+  for (; h < whole; h += kStep) copy_async<16>(to + h * static_cast<int>(sizeof(T)), piece + h, true);
+#pragma unroll 1
+  for (; h < length; h += kStep) {
+    const std::uint32_t place = to + h * static_cast<int>(sizeof(T));
+    if (h >= count) {
+      copy_async<16>(place, lines.data, false);
+    } else {
+      for (int e = 0; e < P::kElems; ++e) {
+        const bool is_there = h + e < count;
+        copy_async<sizeof(T)>(place + e * static_cast<int>(sizeof(T)),
+                              is_there ? piece + (h + e) * lines.inner_stride : lines.data, is_there);
+      }
+    }
+  }
+}
+
 /// Loads elements [first, first + length) of lines from first_line on; zeros where there are none. wait_for_copies()
 /// and a barrier end it.
 /// @range length a multiple of 128, at most P::kMostLength
@@ -72,51 +119,19 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
     const bool is_line = first_line + i < lines.num_lines;
     const int count = !is_line || left <= 0 ? 0 : static_cast<int>(min(left, static_cast<std::int64_t>(length)));
     const int first_h = thread / P::kLines;
-    constexpr int kStep = kPanelThreads / P::kLines;
     const T* from = lines.data;
     if (count > 0) from += (first_line + i) * lines.line_stride + (first + first_h) * lines.inner_stride;
-    const std::int64_t step = kStep * lines.inner_stride;
-    std::uint32_t place = to + i * pitch + first_h * static_cast<int>(sizeof(T));
-    int h = first_h;
-#pragma unroll 8
-    for (; h < count; h += kStep) {
-      copy_async<sizeof(T)>(place, from, true);
-      place += kStep * static_cast<int>(sizeof(T));
-      from += step;
-    }
-#pragma unroll 1
-    for (; h < length; h += kStep) {
-      copy_async<sizeof(T)>(place, lines.data, false);
-      place += kStep * static_cast<int>(sizeof(T));
-    }
+    const std::uint32_t place = to + i * pitch + first_h * static_cast<int>(sizeof(T));
+    copy_across<T, P, 8>(lines, from, place, first_h, count, length);
     return;
   }
-  // A warp or some take a line, a chunk of 16 bytes a lane where the line allows it.
   const int i = thread / (32 * P::kWarpsPerLine);
-  const int rank = thread % (32 * P::kWarpsPerLine);
   const bool is_line = first_line + i < lines.num_lines;
   const int count = !is_line || left <= 0 ? 0 : static_cast<int>(min(left, static_cast<std::int64_t>(length)));
   const T* const line =
       is_line ? lines.data + (first_line + i) * lines.line_stride + first * lines.inner_stride : lines.data;
   const bool has_chunks = lines.inner_stride == 1 && reinterpret_cast<std::uintptr_t>(line) % 16 == 0;
-  const int whole = has_chunks ? count / P::kElems * P::kElems : 0;  // elements that come in chunks
-  int h = rank * P::kElems;
-  constexpr int kStep = 32 * P::kWarpsPerLine * P::kElems;
-#pragma unroll 4
-  for (; h < whole; h += kStep) copy_async<16>(to + i * pitch + h * static_cast<int>(sizeof(T)), line + h, true);
-#pragma unroll 1
-  for (; h < length; h += kStep) {
-    const std::uint32_t place = to + i * pitch + h * static_cast<int>(sizeof(T));
-    if (h >= count) {
-      copy_async<16>(place, lines.data, false);
-    } else {
-      for (int e = 0; e < P::kElems; ++e) {
-        const bool is_there = h + e < count;
-        copy_async<sizeof(T)>(place + e * static_cast<int>(sizeof(T)),
-                              is_there ? line + (h + e) * lines.inner_stride : lines.data, is_there);
-      }
-    }
-  }
+  copy_along<T, P>(lines, line, has_chunks, to + i * pitch, thread % (32 * P::kWarpsPerLine), count, length);
 }
 
 // Lines that lie across memory, several in 16 bytes: small copies to shared memory go through the L1 cache, of which

@@ -87,55 +87,21 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, const
   const std::int64_t number = at.line(slot);
   const bool is_line = number < lines.num_lines;
   const T* const line = is_line ? lines.data + number * lines.line_stride : lines.data;
-  if (is_across) {
-    constexpr int kStep = device::kPanelThreads / P::kLines;
-    const int first_h = thread / P::kLines;
-#pragma unroll 1
-    for (int x = 0; x < 2; ++x) {
-      const int count = is_line ? at.count(x, lines.length) : 0;
-      const T* from = count > 0 ? line + (at.element(x * at.half) + first_h) * lines.inner_stride : lines.data;
-      const std::int64_t step = kStep * lines.inner_stride;
-      std::uint32_t place = to + slot * pitch + (x * at.half + first_h) * static_cast<int>(sizeof(T));
-      int h = first_h;
-#pragma unroll 4
-      for (; h < count; h += kStep) {
-        device::copy_async<sizeof(T)>(place, from, true);
-        place += kStep * static_cast<int>(sizeof(T));
-        from += step;
-      }
-#pragma unroll 1
-      for (; h < at.half; h += kStep) {
-        device::copy_async<sizeof(T)>(place, lines.data, false);
-        place += kStep * static_cast<int>(sizeof(T));
-      }
-    }
-    return;
-  }
   const int rank = thread % (32 * P::kWarpsPerLine);
+  const int first_h = thread / P::kLines;
   const bool has_chunks =
       lines.inner_stride == 1 && reinterpret_cast<std::uintptr_t>(line + at.first) % 16 == 0;  // half_k keeps it
 #pragma unroll 1
   for (int x = 0; x < 2; ++x) {
     const int count = is_line ? at.count(x, lines.length) : 0;
-    const T* const piece = count > 0 ? line + at.element(x * at.half) * lines.inner_stride : lines.data;
-    const int whole = has_chunks ? count / P::kElems * P::kElems : 0;
+    const T* from =
+        count > 0 ? line + (at.element(x * at.half) + (is_across ? first_h : 0)) * lines.inner_stride : lines.data;
     const std::uint32_t of_line = to + slot * pitch + x * at.half * static_cast<int>(sizeof(T));
-    constexpr int kStep = 32 * P::kWarpsPerLine * P::kElems;
-    int h = rank * P::kElems;
-#pragma unroll 4
-    for (; h < whole; h += kStep) device::copy_async<16>(of_line + h * static_cast<int>(sizeof(T)), piece + h, true);
-#pragma unroll 1
-    for (; h < at.half; h += kStep) {
-      const std::uint32_t place = of_line + h * static_cast<int>(sizeof(T));
-      if (h >= count) {
-        device::copy_async<16>(place, lines.data, false);
-      } else {
-        for (int e = 0; e < P::kElems; ++e) {
-          const bool is_there = h + e < count;
-          device::copy_async<sizeof(T)>(place + e * static_cast<int>(sizeof(T)),
-                                        is_there ? piece + (h + e) * lines.inner_stride : lines.data, is_there);
-        }
-      }
+    if (is_across) {
+      device::copy_across<T, P, 4>(lines, from, of_line + first_h * static_cast<int>(sizeof(T)), first_h, count,
+                                   at.half);
+    } else {
+      device::copy_along<T, P>(lines, from, has_chunks, of_line, rank, count, at.half);
     }
   }
 }
