@@ -87,23 +87,28 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, const
   const std::int64_t number = at.line(slot);
   const bool is_line = number < lines.num_lines;
   const T* const line = is_line ? lines.data + number * lines.line_stride : lines.data;
-  const int rank = thread % (32 * P::kWarpsPerLine);
-  const int first_h = thread / P::kLines;
+  const auto for_halves = [&](const auto& copy) {
+#pragma unroll 1
+    for (int x = 0; x < 2; ++x) {
+      const int count = is_line ? at.count(x, lines.length) : 0;
+      copy(count, at.element(x * at.half), to + slot * pitch + x * at.half * static_cast<int>(sizeof(T)));
+    }
+  };
+  if (is_across) {
+    const int first_h = thread / P::kLines;
+    for_halves([&](int count, std::int64_t first, std::uint32_t piece) {
+      const T* const from = count > 0 ? line + (first + first_h) * lines.inner_stride : lines.data;
+      const std::uint32_t place = piece + first_h * static_cast<int>(sizeof(T));
+      device::copy_across<T, P, 4>(lines, from, place, first_h, count, at.half);
+    });
+    return;
+  }
   const bool has_chunks =
       lines.inner_stride == 1 && reinterpret_cast<std::uintptr_t>(line + at.first) % 16 == 0;  // half_k keeps it
-#pragma unroll 1
-  for (int x = 0; x < 2; ++x) {
-    const int count = is_line ? at.count(x, lines.length) : 0;
-    const T* from =
-        count > 0 ? line + (at.element(x * at.half) + (is_across ? first_h : 0)) * lines.inner_stride : lines.data;
-    const std::uint32_t of_line = to + slot * pitch + x * at.half * static_cast<int>(sizeof(T));
-    if (is_across) {
-      device::copy_across<T, P, 4>(lines, from, of_line + first_h * static_cast<int>(sizeof(T)), first_h, count,
-                                   at.half);
-    } else {
-      device::copy_along<T, P>(lines, from, has_chunks, of_line, rank, count, at.half);
-    }
-  }
+  for_halves([&](int count, std::int64_t first, std::uint32_t piece) {
+    const T* const from = count > 0 ? line + first * lines.inner_stride : lines.data;
+    device::copy_along<T, P>(lines, from, has_chunks, piece, thread % (32 * P::kWarpsPerLine), count, at.half);
+  });
 }
 
 // A round is 64 elements of which lane l takes 2l and 2l + 1: their residues are eight neighbours of each plane in four lanes.
