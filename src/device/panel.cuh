@@ -81,6 +81,7 @@ __device__ __forceinline__ void copy_across(const problem::Lines<T>& lines, cons
 }
 
 /// Of a line that a warp or some take together, 16 bytes a lane where it has_chunks. @param rank  of the thread among them
+/// @range has_chunks: elements are neighbours, and the piece begins on 16 bytes
 template <class T, class P>
 __device__ __forceinline__ void copy_along(const problem::Lines<T>& lines, const T* piece, bool has_chunks,
                                            std::uint32_t to, int rank, int count, int length) {
