@@ -52,7 +52,9 @@ __global__ void __launch_bounds__(kScoutThreads)
   device::DeviceState fresh = fresh_state(alpha, num_products, num_pairs, /*rung=*/0, /*is_sliced=*/false);
   if (fresh.is_scaling_only == 0) set_look(fresh, scout(task, shared));  // the same in all blocks
   if (blockIdx.x != 0 || threadIdx.x != 0) return;
-  if (has_begun && fresh.look == device::Look::kSample) {
+  if (has_begun && fresh.look == device::Look::kSample) {  // all that a split adds to
+    fresh.sampled_failures = state->sampled_failures;
+    fresh.open_lines = state->open_lines;
     fresh.nonfinite_rows = state->nonfinite_rows;
     fresh.nonfinite_cols = state->nonfinite_cols;
   }

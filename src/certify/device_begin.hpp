@@ -22,8 +22,8 @@ Status begin_state(device::DeviceState* state, Factor<T> alpha, std::int32_t num
                    int first_rung = 0);
 
 /// The same, with state->look after some lines of both operands, or of parts of them. The lowest rung has that allowance.
-/// @param has_begun  behind begin_state() and the split of some lines for kSample: their count of lines with NaN or Inf
-///                   stays, unless they will be split again
+/// @param has_begun  behind begin_state() and the split of some lines for kSample: what that has counted of them (left open,
+///                   refused, with NaN or Inf) stays, unless they will be split again
 /// @range lines of elements, of both operands equally long
 /// @queue enqueues one kernel
 template <class T>

@@ -345,6 +345,34 @@ TEST_F(Multi, BlocksFollowAScout) {
   }
 }
 
+/// One line of the operand that is split before the scout, or behind it, is wide, and none that the scout looks at. What the
+/// first split has counted must outlive the scout: the lowest rung is not enough.
+TEST_F(Multi, ScoutForgetsNoOpenLine) {
+  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  constexpr std::int64_t kWide = 7;
+  const Case c = case_of("d nn 3073x6200x3072 A=exprand:phi=0.5 B=exprand:phi=0.5");
+  const Placement placement{.devices = placements().back().size() == 2 ? placements().back() : std::vector{0, 0},
+                            .parts = 1};
+  for (const bool is_of_a : {true, false}) {
+    const Change<double> change = [&](check::Operands<double>& x) {
+      (is_of_a ? x.a.view()(kWide, 0) : x.b.view()(0, kWide)) = 0x1p20;
+    };
+    const Shared<double> want = alone<double>(c, device_policy(c, EngineName::kHopper), change);
+    EXPECT_GT(want.outcome.rung, 0);
+    for (const bool is_by_strassen : {true, false}) {
+      const std::string what =
+          std::string(is_of_a ? "a line of A" : "a line of B") + (is_by_strassen ? ", by Strassen" : "");
+      const Shared<double> got =
+          is_by_strassen ? share<double>(c, {}, placement, Where::kInPieces, change,
+                                         plan_by_strassen(c, placement, std::int64_t{1} << 20))
+                         : share<double>(c, device_policy(c, EngineName::kHopper), placement, Where::kInPieces, change);
+      ASSERT_TRUE(got.status.ok()) << what << ": " << got.status.reason();
+      expect_same(got.c, want.c, what);
+      expect_outcome(got.outcome, want.outcome, what);
+    }
+  }
+}
+
 /// From page-locked memory, whose copies take longer than the host needs to ask for all kernels: what reads a part before
 /// it is there finds what is not finite.
 TEST_F(Multi, WaitsForWhatComes) {
