@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "check/case.hpp"
 #include "device_engines/h200_environment.hpp"
@@ -53,10 +54,11 @@ void add_pairs(const std::map<std::string, double>& run, Pairs& pairs) {
 
 /// Whether `chosen` takes at most 5 % more than each other way.
 /// @param times of pairs that one run recorded
-void expect_quick(const std::string& name, const Pairs& times, const std::string& chosen, const std::string& why) {
+void expect_quick(const std::string& name, const Pairs& times, const std::string& chosen, const std::string& why,
+                  double most_slower = kMostSlower) {
   for (const auto& [ways, ms] : times) {
     if (ways.first != chosen) continue;
-    EXPECT_LE(ms.first / ms.second, kMostSlower)
+    EXPECT_LE(ms.first / ms.second, most_slower)
         << name << ": " << ways.second << " is quicker than " << chosen << "; " << why;
   }
 }
@@ -72,24 +74,32 @@ std::optional<std::string> way_of(std::string who) {
   return who;
 }
 
-/// By case, of each two ways the last run that has both. Kernels of other cards are cases of their own. Within a run the
+/// Lines of products by schemes and engines, older ones first.
+std::vector<nlohmann::json> recorded_products() {
+  std::vector<nlohmann::json> lines;
+  for (const char* name : {"gemm.jsonl", "ec_call.jsonl", "slices.jsonl", "batch.jsonl"})
+    for_each_record(name, [&](const nlohmann::json& json) { lines.push_back(json); });
+  std::ranges::stable_sort(lines, {},
+                           [](const nlohmann::json& json) { return json.at("date").get_ref<const std::string&>(); });
+  return lines;
+}
+
+/// By case, of each two ways the newest run that has both. Kernels of other cards are cases of their own. Within a run the
 /// quickest record of a way: engine hopper has further ones of more moduli. Ways are "native", "ec" and, of scheme ozaki2, the
 /// names of engines.
 std::map<std::string, Pairs> recorded_pairs() {
   std::map<std::string, Pairs> all;
-  for (const char* name : {"gemm.jsonl", "ec_call.jsonl", "slices.jsonl", "batch.jsonl"}) {
-    std::map<std::pair<std::string, std::string>, std::map<std::string, double>> runs;  // by case and commit
-    for_each_record(name, [&](const nlohmann::json& json) {
-      const auto who = json.at("who").get<std::string>();
-      const std::optional<std::string> way = way_of(who);
-      if (!way) return;
-      const std::string spec = json.at("case").get<std::string>() + (who.ends_with("/portable") ? " portable" : "");
-      std::map<std::string, double>& run = runs[{spec, json.at("commit").get<std::string>()}];
-      const auto ms = json.at("ms_median").get<double>();
-      const auto [at, is_first] = run.emplace(*way, ms);
-      if (!is_first) at->second = std::min(at->second, ms);
-      add_pairs(run, all[spec]);
-    });
+  std::map<std::pair<std::string, std::string>, std::map<std::string, double>> runs;  // by case and commit
+  for (const nlohmann::json& json : recorded_products()) {
+    const auto who = json.at("who").get<std::string>();
+    const std::optional<std::string> way = way_of(who);
+    if (!way) continue;
+    const std::string spec = json.at("case").get<std::string>() + (who.ends_with("/portable") ? " portable" : "");
+    std::map<std::string, double>& run = runs[{spec, json.at("commit").get<std::string>()}];
+    const auto ms = json.at("ms_median").get<double>();
+    const auto [at, is_first] = run.emplace(*way, ms);
+    if (!is_first) at->second = std::min(at->second, ms);
+    add_pairs(run, all[spec]);
   }
   return all;
 }
@@ -131,6 +141,12 @@ std::string way_of(const Plan& plan) {
                                    : std::string(to_string(scheme));
 }
 
+/// A plan is made before anyone has seen elements, and has to choose for ordinary and wide ones alike: this product is left to
+/// native, which is 13 % slower of ordinary elements, and quicker by more of wide ones (device_certificate_plan.cpp).
+constexpr std::string_view kLeftForWideElements = "d nn 2048x2048x2048 phi=0.5";
+constexpr std::string_view kItsWideElements[] = {"d nn 2048x2048x2048 phi=2", "d nn 2048x2048x2048 phi=4"};
+constexpr double kMostSlowerThere = 1.14;
+
 TEST(Choice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
   Policy policy;
   policy.reproducibility = Reproducibility::kNotGuaranteed;
@@ -150,10 +166,15 @@ TEST(Choice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
       EXPECT_EQ(chosen, "ec") << spec << ": no record of what is taken";  // of wide elements nobody recorded it
       continue;
     }
-    expect_quick(spec, pairs, chosen, explain(plan.value()));
+    expect_quick(spec, pairs, chosen, explain(plan.value()),
+                 spec == kLeftForWideElements ? kMostSlowerThere : kMostSlower);
     ++compared;
   }
   EXPECT_GE(compared, 50);
+  for (const std::string_view spec : kItsWideElements) {
+    const auto& [hopper, native] = recorded.at(std::string(spec)).at({"hopper", "native"});
+    EXPECT_GT(hopper / native, kMostSlowerThere) << spec;
+  }
 }
 
 /// Two commits by turns on one card: the one before Strassen's products, and the one that has them (docs/perf/strassen.md).
