@@ -12,9 +12,6 @@ namespace kizami::base {
 [[nodiscard]] constexpr std::int64_t round_up(std::int64_t a, std::int64_t multiple) noexcept {
   return ceil_div(a, multiple) * multiple;
 }
-[[nodiscard]] constexpr std::int64_t round_down(std::int64_t a, std::int64_t multiple) noexcept {
-  return a / multiple * multiple;
-}
 
 /// Sums and products of sizes that stop at the largest value: a request that no memory can hold stays too large.
 [[nodiscard]] constexpr std::size_t saturating_add(std::size_t a, std::size_t b) noexcept {

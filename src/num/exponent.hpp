@@ -82,23 +82,15 @@ template <class T>
   return static_cast<BitsOf<T>>(bit_cast<BitsOf<T>>(x) & static_cast<BitsOf<T>>(~kSignMask<T>));
 }
 
-enum class Rounding : std::uint8_t {
-  kNearestEven,       ///< overflow gives Inf
-  kTruncateSaturate,  ///< toward zero, overflow gives the max finite value
-};
-
-/// Rounds (significand + epsilon * sticky) * 2^(floor_log2 - 63) once to T.
+/// Rounds (significand + epsilon * sticky) * 2^(floor_log2 - 63) once to T, to nearest, ties to even; overflow gives Inf.
 /// @range the top bit of significand is set, so that floor_log2 is the exponent of the value; any floor_log2.
 template <class T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T round_normalized(bool negative, std::uint64_t significand, bool sticky,
-                                                              std::int64_t floor_log2, Rounding rounding) noexcept {
+                                                              std::int64_t floor_log2) noexcept {
   using Traits = FloatTraits<T>;
   using Bits = BitsOf<T>;
   const Bits sign = negative ? kSignMask<T> : Bits{0};
-  const bool truncate = rounding == Rounding::kTruncateSaturate;
-  if (floor_log2 > Traits::kMaxExponent) {
-    return bit_cast<T>(static_cast<Bits>(sign | static_cast<Bits>(kInfBits<T> - (truncate ? 1 : 0))));
-  }
+  if (floor_log2 > Traits::kMaxExponent) return bit_cast<T>(static_cast<Bits>(sign | kInfBits<T>));
   // The result is a multiple of 2^ulp: drop the bits of significand below it.
   const std::int64_t normal_ulp = floor_log2 - (Traits::kSignificandBits - 1);
   const std::int64_t ulp = normal_ulp < Traits::kMinUlpExponent ? Traits::kMinUlpExponent : normal_ulp;
@@ -108,7 +100,7 @@ template <class T>
   const std::uint64_t kept = drop == 64 ? 0 : significand >> drop;
   const bool half = ((significand >> (drop - 1)) & 1) != 0;
   const bool rest = sticky || (significand & ((std::uint64_t{1} << (drop - 1)) - 1)) != 0;
-  const std::uint64_t up = !truncate && half && (rest || (kept & 1) != 0) ? 1 : 0;
+  const std::uint64_t up = half && (rest || (kept & 1) != 0) ? 1 : 0;
   // kept includes the hidden bit, which adds the 1 that a normal number's exponent field is ahead of ulp; a carry out
   // of kept raises the field likewise: subnormal to normal, binade to binade, max finite to Inf.
   const std::uint64_t field = static_cast<std::uint64_t>(ulp - Traits::kMinUlpExponent) << kStoredBits<T>;
@@ -212,8 +204,7 @@ requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T round_to(bool negative, std::uint64_t magnitude, int exponent) noexcept {
   if (magnitude == 0) return bit_cast<T>(negative ? detail::kSignMask<T> : detail::BitsOf<T>{0});
   const int shift = count_leading_zeros(magnitude);
-  return detail::round_normalized<T>(negative, magnitude << shift, false, std::int64_t{exponent} + 63 - shift,
-                                     detail::Rounding::kNearestEven);
+  return detail::round_normalized<T>(negative, magnitude << shift, false, std::int64_t{exponent} + 63 - shift);
 }
 
 /// Rounds (-1)^negative * (hi * 2^64 + lo) * 2^exponent to T, to nearest with ties to even. With `sticky` the magnitude
@@ -233,7 +224,7 @@ requires kIsReal<T>
   const std::uint64_t significand = shift == 0 ? top : (top << shift) | (below >> (64 - shift));
   const bool rest = sticky || (below << shift) != 0;
   const std::int64_t floor_log2 = std::int64_t{exponent} + (is_wide ? 127 : 63) - shift;
-  return detail::round_normalized<T>(negative, significand, rest, floor_log2, detail::Rounding::kNearestEven);
+  return detail::round_normalized<T>(negative, significand, rest, floor_log2);
 }
 
 /// round_to<double> of a 64-bit magnitude.
@@ -269,7 +260,7 @@ requires kIsReal<T>
 namespace detail {
 
 template <class T>
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr T scale(T x, int s, Rounding rounding) noexcept {
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr T scale(T x, int s) noexcept {
   using Traits = FloatTraits<T>;
   using Bits = BitsOf<T>;
   const Bits bits = magnitude_bits(x);
@@ -283,7 +274,7 @@ template <class T>
   const std::uint64_t significand = field == 0 ? bits : (bits & (kHiddenBit<T> - 1)) | kHiddenBit<T>;
   const int shift = count_leading_zeros(significand);
   const std::int64_t ulp = Traits::kMinUlpExponent + (field == 0 ? 0 : field - 1);
-  return round_normalized<T>(is_negative(x), significand << shift, false, ulp + 63 - shift + s, rounding);
+  return round_normalized<T>(is_negative(x), significand << shift, false, ulp + 63 - shift + s);
 }
 
 }  // namespace detail
@@ -292,31 +283,7 @@ template <class T>
 /// @range any x, any s; Inf, NaN (its bits) and signed zeros pass through.
 /// @exact unless bits fall below 2^kMinUlpExponent, where it rounds once, or the result overflows, to Inf of its sign.
 /// Not a template, so that an unqualified call that also sees ::ldexp is ambiguous instead of silently libm's.
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr double ldexp(double x, int s) noexcept {
-  return detail::scale(x, s, detail::Rounding::kNearestEven);
-}
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr float ldexp(float x, int s) noexcept {
-  return detail::scale(x, s, detail::Rounding::kNearestEven);
-}
-
-/// Multiplies x by 2^s, and never makes a value that is larger than asked for: what does not fit is cut.
-/// @range any x, any s; Inf, NaN (its bits) and signed zeros pass through.
-/// @exact when is_scale_exact(x, s). Otherwise saturates: bits below 2^kMinUlpExponent are truncated (toward zero, down
-///        to the zero of that sign) and overflow gives max_finite of that sign. Hence |result| <= |x| * 2^s, always.
-template <class T>
-requires kIsReal<T>
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr T scale_exact(T x, int s) noexcept {
-  return detail::scale(x, s, detail::Rounding::kTruncateSaturate);
-}
-
-/// Tells whether x * 2^s is a T: no bit falls below 2^kMinUlpExponent and none rises above 2^kMaxExponent. True for
-/// zeros, Inf and NaN, which scaling leaves as they are.
-template <class T>
-requires kIsReal<T>
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_scale_exact(T x, int s) noexcept {
-  if (detail::magnitude_bits(x) == 0 || !is_finite(x)) return true;
-  return std::int64_t{lowest_bit_exponent(x)} + s >= FloatTraits<T>::kMinUlpExponent &&
-         std::int64_t{floor_log2(x)} + s <= FloatTraits<T>::kMaxExponent;
-}
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr double ldexp(double x, int s) noexcept { return detail::scale(x, s); }
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr float ldexp(float x, int s) noexcept { return detail::scale(x, s); }
 
 }  // namespace kizami::num

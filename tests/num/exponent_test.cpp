@@ -62,12 +62,8 @@ static_assert(num::ldexp(0x1p1000, -3000) == 0 && num::ldexp(0x1p1000, -2074) ==
 static_assert(num::ldexp(0x1p1000, -2075) == 0 && num::ldexp(0x1.8p1000, -2075) == kDenormMin<double>);  // tie; above
 static_assert(num::ldexp(1.0, INT_MAX) == kInfinite<double> && bits(num::ldexp(-1.0, INT_MIN)) == bits(-0.0));
 static_assert(num::ldexp(kDenormMin<double>, 2097) == 0x1p1023 && num::ldexp(kDenormMin<float>, 276) == 0x1p127F);
-static_assert(num::ldexp(0x1.fffffffffffffp0, -1023) == 0x1p-1022);  // rounds up into the normal range
-static_assert(scale_exact(kMax<double>, 1) == kMax<double> && scale_exact(-1.0, INT_MAX) == -kMax<double>);
-static_assert(scale_exact(0x1.8p0, -1074) == kDenormMin<double> && bits(scale_exact(-1.0F, INT_MIN)) == bits(-0.0F));
-static_assert(is_scale_exact(0x1.8p0, -1073) && !is_scale_exact(0x1.8p0, -1074) && is_scale_exact(0.0, INT_MIN));
-static_assert(is_scale_exact(1.0, 1023) && !is_scale_exact(1.0, 1024) && !is_scale_exact(1.0F, INT_MAX));
-static_assert(round_to_double(false, (std::uint64_t{1} << 53) + 1, 0) == 0x1p53);        // tie to even
+static_assert(num::ldexp(0x1.fffffffffffffp0, -1023) == 0x1p-1022);                // rounds up into the normal range
+static_assert(round_to_double(false, (std::uint64_t{1} << 53) + 1, 0) == 0x1p53);  // tie to even
 static_assert(round_to_double(true, (std::uint64_t{1} << 54) + 6, 0) == -(0x1p54 + 8));  // tie to even, up
 static_assert(round_to_double(false, 1, 0, 0) == 0x1p64 && round_to_double(false, 0, 7, -1074) == 0x7p-1074);
 static_assert(round_to_double(false, 0, (std::uint64_t{1} << 53) + 1, 0, true) == 0x1p53 + 2);  // no tie any more
@@ -114,25 +110,24 @@ class Exact {
     mpfr_mul_2si(x_, x_, shift, MPFR_RNDN);
     return *this;
   }
-  /// The T that this number rounds to; `exact` tells whether nothing was lost.
+  /// The T that this number rounds to.
   template <class T>
-  T round(mpfr_rnd_t rnd, bool* exact = nullptr) const {
+  T round() const {
     using Limits = std::numeric_limits<T>;
     mpfr_t y;
     mpfr_init2(y, Limits::digits);
-    int ternary = mpfr_set(y, x_, rnd);
+    int ternary = mpfr_set(y, x_, MPFR_RNDN);
     const mpfr_exp_t emin = mpfr_get_emin();
     const mpfr_exp_t emax = mpfr_get_emax();
     mpfr_set_emin(Limits::min_exponent - Limits::digits + 1);
     mpfr_set_emax(Limits::max_exponent);
-    ternary = mpfr_check_range(y, ternary, rnd);
-    ternary = mpfr_subnormalize(y, ternary, rnd);
+    ternary = mpfr_check_range(y, ternary, MPFR_RNDN);
+    mpfr_subnormalize(y, ternary, MPFR_RNDN);
     const T result = std::is_same_v<T, float> ? static_cast<T>(mpfr_get_flt(y, MPFR_RNDN))
                                               : static_cast<T>(mpfr_get_d(y, MPFR_RNDN));
     mpfr_set_emin(emin);
     mpfr_set_emax(emax);
     mpfr_clear(y);
-    if (exact != nullptr) *exact = ternary == 0;
     return result;
   }
   /// Position of the lowest set bit. @range nonzero.
@@ -259,11 +254,7 @@ TEST(Exponent128, CountsOfZeros) {
 template <class T>
 void expect_scaled(T x, int s, Exact& exact) {
   exact.set(static_cast<double>(x), s);
-  bool nothing_lost = false;
-  ASSERT_TRUE(same(num::ldexp(x, s), exact.round<T>(MPFR_RNDN))) << std::hexfloat << x << " * 2^" << std::dec << s;
-  ASSERT_TRUE(same(scale_exact(x, s), exact.round<T>(MPFR_RNDZ, &nothing_lost)))
-      << std::hexfloat << x << " * 2^" << std::dec << s;
-  ASSERT_EQ(is_scale_exact(x, s), nothing_lost) << std::hexfloat << x << " * 2^" << std::dec << s;
+  ASSERT_TRUE(same(num::ldexp(x, s), exact.round<T>())) << std::hexfloat << x << " * 2^" << std::dec << s;
 }
 
 TYPED_TEST(Exponent, ScalingByEveryShift) {
@@ -310,8 +301,6 @@ TYPED_TEST(Exponent, ScalingPassesNonFiniteValuesThrough) {
        {kInfinite<T>, -kInfinite<T>, std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::signaling_NaN()}) {
     for (const int s : {INT_MIN, -1, 0, 1, INT_MAX}) {
       EXPECT_EQ(bits(num::ldexp(x, s)), bits(x));
-      EXPECT_EQ(bits(scale_exact(x, s)), bits(x));
-      EXPECT_TRUE(is_scale_exact(x, s));
     }
   }
 }
@@ -320,7 +309,7 @@ TYPED_TEST(Exponent, ScalingPassesNonFiniteValuesThrough) {
 
 template <class T>
 void expect_rounded(std::uint64_t hi, std::uint64_t lo, int exponent, bool sticky, Exact& exact) {
-  const T expected = exact.set(hi, lo, sticky, exponent).template round<T>(MPFR_RNDN);
+  const T expected = exact.set(hi, lo, sticky, exponent).template round<T>();
   ASSERT_TRUE(same(round_to<T>(false, hi, lo, exponent, sticky), expected))
       << std::hex << hi << ' ' << lo << std::dec << " * 2^" << exponent << " sticky " << sticky;
   ASSERT_TRUE(same(round_to<T>(true, hi, lo, exponent, sticky), -expected));
@@ -416,7 +405,6 @@ TYPED_TEST(Exponent, TheCallersFlushAndRoundingModesDoNotMatter) {
       words.insert(words.end(), {d.mantissa, d.exponent, floor_log2(x), is_zero(x) ? 0 : lowest_bit_exponent(x)});
       for (const int s : {-2000, -200, -100, -60, -24, -1, 0, 1, 60, 200, 2000}) {
         words.push_back(static_cast<std::int64_t>(bits(num::ldexp(x, s))));
-        words.push_back(static_cast<std::int64_t>(bits(scale_exact(x, s))));
       }
       words.push_back(static_cast<std::int64_t>(bits(compose<T>({d.mantissa, d.exponent - 30}))));
     }
