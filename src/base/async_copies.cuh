@@ -10,9 +10,12 @@ namespace kizami::base {
 /// Copies kBytes to shared memory: num_bytes from memory, then zeros. @param kIsAhead  what follows in memory comes to the L2 cache too
 template <int kBytes, bool kIsAhead = false>
 __device__ __forceinline__ void copy_to_shared(std::uint32_t to, const void* from, int num_bytes) {
-  if constexpr (kIsAhead) {
-    static_assert(kBytes == 16);
+  if constexpr (kIsAhead && kBytes == 16) {
     asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(num_bytes)
+                 : "memory");
+  } else if constexpr (kIsAhead) {
+    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(num_bytes),
+                 "n"(kBytes)
                  : "memory");
   } else if constexpr (kBytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(num_bytes) : "memory");

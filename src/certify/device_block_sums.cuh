@@ -112,9 +112,7 @@ template <class Core>
 }
 
 __device__ inline void copy_async(void* to, const void* from, bool is_there) {
-  const int bytes = is_there ? 16 : 0;  // the rest is filled with zeros
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(bytes)
-               : "memory");
+  base::copy_to_shared<16>(shared_address(to), from, is_there ? 16 : 0);
 }
 __device__ inline void copy_async(std::uint32_t to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");

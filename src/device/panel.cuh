@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/async_copies.cuh"
 #include "device/line.cuh"
 #include "device/padding.hpp"
 #include "kizami/host_device.hpp"
@@ -47,13 +48,7 @@ template <class T>
 /// are those that other blocks want: they come to the L2 cache as well.
 template <int kBytes>
 __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
-  const int bytes = is_there ? kBytes : 0;
-  if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(kBytes)
-                 : "memory");
-  }
+  base::copy_to_shared<kBytes, /*kIsAhead=*/true>(to, from, is_there ? kBytes : 0);
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 

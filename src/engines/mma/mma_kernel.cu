@@ -255,8 +255,8 @@ class Block {
           const int chunk = x % kChunks;
           const bool is_there = first + line < num_lines;
           const std::int64_t at = is_there ? (first + line) * row_stride * kBytes : 0;
-          copy_16_bytes(to + static_cast<std::uint32_t>(line * kStageBytes + (chunk ^ (line / 2 % 4)) * 16),
-                        from + at + chunk * 16, is_there);
+          base::copy_to_shared<16>(to + static_cast<std::uint32_t>(line * kStageBytes + (chunk ^ (line / 2 % 4)) * 16),
+                                   from + at + chunk * 16, is_there ? 16 : 0);
         }
       }
     };

@@ -13,11 +13,6 @@ namespace kizami::engines::mma {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// 16 bytes, or zeros where there is nothing to copy.
-__device__ __forceinline__ void copy_16_bytes(std::uint32_t to, const void* from, bool is_there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0)
-               : "memory");
-}
 /// 16 bytes if any of `bits` is in `bit`, else zeros.
 __device__ __forceinline__ void copy_16_bytes_if(std::uint32_t to, const void* from, std::uint32_t bits,
                                                  std::uint32_t bit) {
