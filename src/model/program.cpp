@@ -25,11 +25,14 @@ constexpr ProductModel kTiles{.forms = kOwnForms,
                               .slope = 0.059,
                               .least = 0.78};
 
+/// Of operands: so few are multiplied in squares of 128, as windows are (engines/hopper/forms.cpp), where the form that ends first is not asked for.
+constexpr double kFewBytes = 4e6;
+
 /// Sampled products of engine hopper, whose tiles are compared and not stored: the smaller form by 9.0 and 10.8 us for D and Z at 1024, one round of
 /// tiles and two; the larger by D and Z at 4096 and 8192, 36.5, 229 to 253, 73 and 463 us (certificate.jsonl).
 constexpr TileForm kSampledForms[] = {{256, 128, 0.70, 4600}, {128, 128, 0.92, 2270}};
 constexpr ProductModel kSampledTiles{.forms = kSampledForms,
-                                     .few_bytes = 4e6,  // of operands: as their kernels take squares
+                                     .few_bytes = kFewBytes,
                                      .triangle_share = kTiles.triangle_share,
                                      .cool_seconds = kTiles.cool_seconds,
                                      .slope = kTiles.slope,
@@ -156,15 +159,15 @@ constexpr ResidueModel kGemmul8Residues{.reduces_in_product = false,
                                         .split_launches = 2,
                                         .rest_launches = 0};
 
-/// D at 8192 (lab/results/h200/slice_sums.jsonl): split of 7, 4 and 3 slices of bytes 623, 605 and 593 us, of 7 truncated ones
-/// 1.01 to 1.27 ms; sums of 7, 4 and 3 accumulators 782, 480 and 502 us in one pass, of 28 products 17.0 ms with C in memory.
-/// Of Z at 1024 numbers take 1.4 times as long to split, by two forms.
-/// Fused: as engines/hopper/fused_slices.cpp has them, 0.52 (4 slices: 0.42) of 4096 multiply-adds a cycle at 1.7 GHz, whose
-/// operations here are of the sheet's rate at the highest clock. Digits of sums of two parts: Z by Karatsuba at 1024, 4096 and
-/// 8192 takes 0.15, 4.7 and 19.5 ms more than without them.
 /// Products whose sums are stored: the forms, and what nothing covers of a tile, are those of all INT8 products until residues were taken by bytes.
 constexpr TileForm kStoredForms[] = {{256, 128, 0.953}, {128, 128, 0.92}};
+/// As engines/hopper/fused_slices.cpp has them, 0.52 (4 slices: 0.42) of 4096 multiply-adds a cycle at 1.7 GHz, whose operations
+/// here are of the sheet's rate at the highest clock.
 constexpr TileForm kFusedForms[] = {{64, 128, 0.483}};
+/// D at 8192 (lab/results/h200/slice_sums.jsonl): split of 7, 4 and 3 slices of bytes 623, 605 and 593 us, of 7 truncated ones
+/// 1.01 to 1.27 ms; sums of 7, 4 and 3 accumulators 782, 480 and 502 us in one pass, of 28 products 17.0 ms with C in memory.
+/// Of Z at 1024 numbers take 1.4 times as long to split, by two forms. Digits of sums of two parts: Z by Karatsuba at 1024, 4096
+/// and 8192 takes 0.15, 4.7 and 19.5 ms more than without them.
 constexpr SliceModel kOwnSlices{.clusters = kClusters,
                                 .longest_pass = 16384,
                                 .split_base_cycles = 1.0,
@@ -179,7 +182,7 @@ constexpr SliceModel kOwnSlices{.clusters = kClusters,
                                 .has_fused_sums = true,
                                 .is_one_launch = true,
                                 .products = {.forms = kStoredForms,
-                                             .few_bytes = 4e6,  // as tile_for() takes squares, engines/hopper/forms.cpp
+                                             .few_bytes = kFewBytes,
                                              .uncovered_cycles = 4070,
                                              .cool_seconds = kTiles.cool_seconds,
                                              .slope = kTiles.slope,

@@ -82,9 +82,10 @@ std::optional<std::string> why_refused_here(const ProductDesc& d) {
   }
   if (d.format == SliceFormat::kE5m2 && d.exact_k < 128)
     return wrong("exact_k", d.exact_k, "at least 128 for e5m2, which the kernel sums at a time");
-  if (ceil_div(d.m, 128) * ceil_div(d.n, 128) >= kTileLimit / (product::kMaxProducts * d.planes_of_modulus)) {
-    return "m = " + std::to_string(d.m) + " and n = " + std::to_string(d.n) +
-           " make too many tiles, must be below 2^25 of 128 x 128";
+  const std::int64_t tile_limit = kTileLimit / (product::kMaxProducts * d.planes_of_modulus);
+  if (ceil_div(d.m, 128) * ceil_div(d.n, 128) >= tile_limit) {
+    return "m = " + std::to_string(d.m) + " and n = " + std::to_string(d.n) + " make too many tiles, must be below " +
+           std::to_string(tile_limit) + " of 128 x 128";
   }
   return std::nullopt;
 }

@@ -48,9 +48,10 @@ std::optional<std::string> why_refused_here(const ProductDesc& d) {
     if (std::max(planes.a, planes.b) > kPlaneLimit)
       return wrong("planes", std::max(planes.a, planes.b), "at most 32767 with windows");
   }
-  if (ceil_div(d.m, 128) * ceil_div(d.n, 128) >= kTileLimit / product::kMaxProducts) {
-    return "m = " + std::to_string(d.m) + " and n = " + std::to_string(d.n) +
-           " make too many tiles, must be below 2^25 of 128 x 128";
+  constexpr std::int64_t kMostTiles = kTileLimit / product::kMaxProducts;
+  if (ceil_div(d.m, 128) * ceil_div(d.n, 128) >= kMostTiles) {
+    return "m = " + std::to_string(d.m) + " and n = " + std::to_string(d.n) + " make too many tiles, must be below " +
+           std::to_string(kMostTiles) + " of 128 x 128";
   }
   return std::nullopt;
 }

@@ -126,7 +126,8 @@ template <class T>
 [[nodiscard]] CrtKernels crt_kernels(const DeviceReconstruction<T>& task);
 
 /// Reconstructs a block of C at the rung of state->selection, if that is of this kernel; leaves lines of scale
-/// num::kSkipLine and repaired elements alone, neither reads nor writes them. If state->is_scaling_only: one of the
+/// num::kSkipLine and repaired elements alone: writes none, and an old value of one that it has loaded beside others decides
+/// nothing but by which expression those are made, of equal bits. If state->is_scaling_only: one of the
 /// kernels makes C <- beta C; if state->takes_signs: nothing.
 /// @range  planes and their strides multiples of 16 bytes, columns readable up to round_up(m, 16); first_row a multiple
 ///         of 4; crt_kernels() has this kernel; state->num_claims is zero, as every launch leaves it

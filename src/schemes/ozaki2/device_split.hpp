@@ -20,7 +20,7 @@ namespace kizami::ozaki2 {
 /// Where residue planes go: element h of line i of plane q at data[q * plane_stride + i * row_stride + h - first].
 struct DevicePlanes {
   std::int8_t* data = nullptr;
-  std::int64_t row_stride = 0;  ///< a multiple of 64; each row is zero-filled up to it
+  std::int64_t row_stride = 0;  ///< a multiple of device::kDeviceInnerPad; each row is zero-filled up to it
   std::int64_t plane_stride = 0;
   bool is_unsigned = false;  ///< residues are 0 .. p - 1, in bytes without sign; else symmetric ones
 };
