@@ -9,12 +9,22 @@ import statistics
 TYPES = {"d": "DGEMM", "z": "ZGEMM", "s": "SGEMM", "c": "CGEMM"}
 FIELDS = {"commit", "error", "tflops", "plan"}  # older records lack some
 CASE = re.compile(r"^([sdcz]) nn (\d+)x(\d+)x(\d+) phi=([\d.]+)(.*)$")
+EC_NOTE = ("[Scheme ec](perf/h200_ec.md), of its newest run beside native, promises no bits: a preloaded library takes it by default where it is predicted to be\n"
+           "the quicker one.")
 WHO = {"native": "cuBLAS, native", "hopper": "Kizami", "cublas/dynamic": "cuBLAS 13.10, emulated"}
 
 
+def looked_at(rows):
+    """The newest row whose error was looked at, in a list; of others it is recorded as -1."""
+    return next(([row] for row in reversed(rows) if row["error"] >= 0), [])
+
+
 def error(rows):
-    """Of the newest row that was looked at, or what stands for none (recorded as -1)."""
-    return next((f"{row['error']:.1e}" for row in reversed(rows) if row["error"] >= 0), "not checked")
+    return next((f"{row['error']:.1e}" for row in looked_at(rows)), "not checked")
+
+
+def commits(rows):
+    return sorted({row["commit"] for row in rows})
 
 
 def records(path):
@@ -47,7 +57,7 @@ def all_bits(rows):
 
 def square_runs(rows):
     """{type: {(n, phi): {column: [record]}}} of square products: native and Kizami of the newest run that has both, and by its newest run each what not
-    every run has: a rival, all bits, and errors."""
+    every run has: a rival, all bits, scheme ec, and errors."""
     cases = {}  # measurements, which are records of one case and commit behind one another
     for (case, _), records_of_case in itertools.groupby((row for row in rows if FIELDS <= row.keys()), lambda row: (row["case"], row["commit"])):
         shape = CASE.match(case)
@@ -62,7 +72,9 @@ def square_runs(rows):
         ours = by_moduli([row for row in run if row["who"] == "hopper"])[0]
         columns = {"native": [row for row in run if row["who"] == "native"], "hopper": ours, "all bits": all_bits(own),
                    "cublas/dynamic": [row for row in newest_run(measurements, ["native", "hopper", "cublas/dynamic"]) if row["who"] == "cublas/dynamic"],
+                   "ec": [row for row in newest_run(measurements, ["native", "ec"]) if row["who"] == "ec"],
                    "native, all": [row for row in own if row["who"] == "native"],
+                   "ec, all": [row for row in own if row["who"] == "ec"],
                    "hopper, all": [row for row in own if row["who"] == "hopper" and row["plan"].split()[0] == ours[0]["plan"].split()[0]]}
         out.setdefault(letter, {})[n, phi] = {column: of for column, of in columns.items() if of}
     return out
@@ -77,23 +89,31 @@ def gemm_section(path):
     if not runs:
         raise SystemExit(f"{path} has no run of native and hopper")
     first = next(row for cases in runs.values() for of in cases.values() for row in of["native"] if "device" in row)
-    rivals = sorted({row["commit"] for cases in runs.values() for of in cases.values() for row in of.get("cublas/dynamic", [])})
-    lines = [f"By `bench_gpu_gemm` ({first['device']}, driver {first['driver']}), the newest run of each case that has native beside Kizami: column-major NN, alpha = 1, beta = 0,",
-             "inputs (uniform - 0.5) exp(phi normal), medians of interleaved rounds by the device's clock, all that a call does included. Figures are TFLOPS; the error is the largest of",
-             "16 rows relative to |A||B|. \"All bits\" promises 2^-52 (FP32: 2^-23). The ratio is Kizami's to native. All bits and errors are of the newest run that has them"
-             + (f",\ncuBLAS's emulation is, too ({', '.join(rivals)}), on a card of its own." if rivals else "."), ""]
+    rivals = commits(row for cases in runs.values() for of in cases.values() for row in of.get("cublas/dynamic", []))
+    ec_note = [EC_NOTE] if any("ec" in of for cases in runs.values() for of in cases.values()) else []
+    lines = [f"By `bench_gpu_gemm` ({first['device']}, driver {first['driver']}), the newest run of each case that has native beside scheme ozaki2: column-major NN, alpha = 1,",
+             "beta = 0, inputs (uniform - 0.5) exp(phi normal), medians of interleaved rounds by the device's clock, all that a call does included. Figures are TFLOPS; the error is the",
+             "largest of 16 rows relative to |A||B|. Ozaki2 is at accuracy native, with the same bits everywhere; \"all bits\" is the same with a bound of 2^-52 (FP32: 2^-23). The ratio is",
+             "that of ozaki2 to native, the commit is of both. All bits and errors are of the newest run that has them"
+             + (f", cuBLAS's emulation is, too ({', '.join(rivals)}), on a card of its own." if rivals else "."),
+             *ec_note, ""]
     for letter, cases in runs.items():
-        commits = sorted({row["commit"] for of in cases.values() for column, rows in of.items() if not column.endswith("all") for row in rows})
-        has_rival = any("cublas/dynamic" in of for of in cases.values())
-        lines += [f"### {TYPES[letter]}", "", f"Commit {', '.join(commits)}.", "",
-                  "| n | phi | native | Kizami | all bits |" + (" cuBLAS 13.10, emulated |" if has_rival else "") + " ratio | error, native | error, Kizami |",
-                  "|---|---|---|---|---|---|---|---|" + ("---|" if has_rival else "")]
+        def of_all(column):
+            return [row for of in cases.values() for row in of.get(column, [])]
+        has_rival, has_ec = bool(of_all("cublas/dynamic")), bool(of_all("ec"))
+        checked = [row for of in cases.values() for column in ("native, all", "hopper, all", "ec, all") for row in looked_at(of.get(column, []))]
+        others = {"all bits": of_all("all bits"), "ec": of_all("ec"), "emulation": of_all("cublas/dynamic"), "errors": checked}
+        header = ["n", "phi", "native", "ozaki2", "all bits", *["ec"] * has_ec, *["cuBLAS 13.10, emulated"] * has_rival, "ratio", "error, native", "error, ozaki2",
+                  *["error, ec"] * has_ec, "commit"]
+        lines += [f"### {TYPES[letter]}", "", "Commits of " + "; ".join(f"{name}: {', '.join(commits(rows))}" for name, rows in others.items() if rows) + ".", "",
+                  "| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
         for (n, phi), of in sorted(cases.items()):
-            native, ours = middle(of["native"]), middle(of["hopper"])
-            rival = f" {middle(of['cublas/dynamic']):.1f} |" if "cublas/dynamic" in of else " |" if has_rival else ""
-            bits = f"{middle(of['all bits']):.1f}" if "all bits" in of else ""
-            lines.append(f"| {n} | {phi:g} | {native:.1f} | {ours:.1f} | {bits} |{rival} {ours / native:.2f} | "
-                         f"{error(of['native, all'])} | {error(of['hopper, all'])} |")
+            def speed(column):
+                return f"{middle(of[column]):.1f}" if column in of else ""
+            cells = [n, f"{phi:g}", speed("native"), speed("hopper"), speed("all bits"), *[speed("ec")] * has_ec, *[speed("cublas/dynamic")] * has_rival,
+                     f"{middle(of['hopper']) / middle(of['native']):.2f}", error(of["native, all"]), error(of["hopper, all"]),
+                     *[error(of["ec, all"]) if "ec" in of else ""] * has_ec, ", ".join(commits(of["hopper"]))]
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
         lines.append("")
     return lines
 
@@ -127,8 +147,8 @@ def processor_section(path):
         value = rows[key][name] * 1e3 if key in rows else None
         return "" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
-    lines = [f"By `kizami bench` ({first['processor']}, {first['threads']} threads): square products of normal numbers, milliseconds, medians of {first['rounds']} interleaved rounds.",
-             "The floor is the INT8 products of accuracy native alone.", "",
+    lines = [f"By `kizami bench` ({first['processor']}, {first['threads']} threads; version {first['version']}, {first['date'][:10]}): square products of normal numbers, milliseconds, medians of",
+             f"{first['rounds']} interleaved rounds. The floor is the INT8 products of accuracy native alone.", "",
              "| type | n | native BLAS | floor | accuracy native | bits=52 (FP32: 23) | correct | bound, native BLAS | bound, accuracy native |", "|---|---|---|---|---|---|---|---|---|"]
     for dtype, n in sorted({(dtype, n) for dtype, n, _ in rows if dtype != "dd"}, key=lambda case: (("f64", "f32", "c128", "c64").index(case[0]), case[1])):
         of = {name: (dtype, n, name) for name in ("native BLAS", "accuracy native", "bits=52", "bits=23", "correct")}
@@ -150,9 +170,9 @@ PRODUCTS = {"Square products on an H200": "h200/gemm.jsonl", "Square products on
 
 def text(root):
     results = root / "lab/results"
-    lines = ["# Benchmarks", "", "Written by `tools/write_benchmarks.py` from the records in `lab/results`: each figure has a commit, and `./kz gpu-bench` and `kizami bench` repeat it on your",
-             "machine. What was learned from them stands on the pages of measurements: [whole products](perf/h200_call.md), [INT8 products](perf/h200_product.md),",
-             "[slices](perf/h200_slices.md), [error-corrected FP32](perf/h200_ec.md), [convolutions](perf/convolution.md), [processors](perf/cpu_int8.md).", ""]
+    lines = ["# Benchmarks", "", "Written by `tools/write_benchmarks.py` from the records in `lab/results`: figures of devices have a commit, those of processors a version and a day;",
+             "`./kz gpu-bench` and `kizami bench` repeat them on your machine. What was learned from them stands on the pages of measurements: [whole products](perf/h200_call.md),",
+             "[INT8 products](perf/h200_product.md), [slices](perf/h200_slices.md), [error-corrected FP32](perf/h200_ec.md), [convolutions](perf/convolution.md), [processors](perf/cpu_int8.md).", ""]
     for title, path in PRODUCTS.items():
         lines += [f"## {title}", "", *gemm_section(results / path)]
     lines += ["## Convolutions on an H200", "", *convolution_section(results / "h200/convolution.jsonl"),
