@@ -13,6 +13,7 @@
 #include "certify/device_line_stats.cuh"
 #include "certify/device_line_warps.cuh"
 #include "device/panel.cuh"
+#include "device/state.cuh"
 #include "schemes/ozaki2/device_pass_digits.cuh"
 #include "schemes/ozaki2/device_quadrants.cuh"
 #include "schemes/ozaki2/device_residue_rows.cuh"
@@ -146,11 +147,12 @@ __global__ void __launch_bounds__(device::kPanelThreads, kQuadrantBlocksPerSm)
 
 __global__ void choose_strassen_products(device::DeviceState* state) {
   base::follow_previous_kernel();
-  const num::Selection& selection = state->selection;
+  const num::Selection selection = device::newest_selection(*state);
+  const std::int32_t num_products = __ldcg(&state->num_products);
   const bool answers = state->look == device::Look::kSample && selection.rung == 0 && !selection.equilibrated &&
                        state->is_scaling_only == 0;
-  state->num_strassen_products = answers ? kStrassenProducts * state->num_products : 0;
-  state->num_whole_products = answers ? 0 : state->num_products;
+  state->num_strassen_products = answers ? kStrassenProducts * num_products : 0;
+  state->num_whole_products = answers ? 0 : num_products;
 }
 
 }  // namespace
