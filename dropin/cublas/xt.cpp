@@ -78,7 +78,7 @@ XtAnswer answer(const Call& call, cublasXtHandle_t handle) {
   }
   CallReport report = report_of(call, call.name, call.caller);
   const auto begin = std::chrono::steady_clock::now();
-  const Status status = multiply(call, std::move(devices), settings.policy, report.outcome);
+  const Status status = multiply(call, std::move(devices), policy_of(settings), report.outcome);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (!status.ok()) {
     if (status.code() == StatusCode::kInternal) {

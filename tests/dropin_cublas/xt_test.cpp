@@ -83,6 +83,18 @@ TEST_F(Xt, IsNativeWhereItIsNotUnderstoodOrWanted) {
   expect_forwarded(dgemm());
 }
 
+TEST_F(Xt, IsMultipliedByThePolicyThatChose) {
+  select({0, 1});
+  configuration().settings.is_own_lines = true;
+  expect_emulated(dgemm());
+  EXPECT_EQ(kizami[0].policy.gauge, Gauge::kNorm);
+  EXPECT_EQ(kizami[0].policy.scheme, Scheme::kOzaki2);
+  configuration().settings.is_own_lines = false;
+  configuration().settings.min_size = 0;
+  expect_emulated(dgemm());
+  EXPECT_EQ(kizami[0].policy.scheme, Scheme::kOzaki2);
+}
+
 TEST_F(Xt, WhatKizamiRefusesIsNative) {
   select({0, 1});
   for (const StatusCode code : {StatusCode::kUnsupported, StatusCode::kOutOfMemory, StatusCode::kWorkspaceTooSmall}) {
