@@ -31,6 +31,7 @@ Status apply(const Wished* wished, Settings& settings) {
 }
 
 struct Made {
+  std::mutex changes;  ///< of what is set, from reading it to storing it; before `mutex`
   std::mutex mutex;
   std::list<Wished> sets;
   std::list<Settings> settings;
@@ -109,6 +110,7 @@ Status set_at_run_time(Scope scope, std::string_view key, std::string_view value
   if (configuration.why_off != nullptr)
     return {StatusCode::kInvalidArgument,
             configuration.complaint.empty() ? configuration.why_off : configuration.complaint};
+  const std::lock_guard lock(made.get().changes);
   Wished wished = without(scope, key);
   wished.values.emplace_back(key, value);
   return put(scope, std::move(wished), configuration);
@@ -118,6 +120,7 @@ Status forget_at_run_time(Scope scope, std::string_view key, const Configuration
   Settings probe;
   const Result<std::string> known_key = value_of(probe, key);
   if (!known_key.ok()) return known_key.status();
+  const std::lock_guard lock(made.get().changes);
   return put(scope, without(scope, key), configuration);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -91,6 +92,23 @@ TEST_F(RunTime, EverySettingCanBeReadAsItIsSet) {
     EXPECT_EQ(settings, Settings()) << name;
   }
   EXPECT_FALSE(value_of(Settings(), "sync").ok());
+}
+
+TEST_F(RunTime, ThreadsThatSetAtOnceLoseNoWishOfAnother) {
+  for (int round = 0; round < 100; ++round) {
+    reset_at_run_time(Scope::kProcess);
+    std::atomic<bool> is_there{false};
+    std::thread other([&] {
+      is_there = true;
+      EXPECT_EQ(set(Scope::kProcess, "log", "1"), "");
+    });
+    while (!is_there) continue;
+    EXPECT_EQ(set(Scope::kProcess, "accuracy", "bits=30"), "");
+    other.join();
+    const Settings& settings = with_run_time(configuration.settings);
+    ASSERT_EQ(settings.policy.accuracy, Accuracy::at_bits(30)) << round;
+    ASSERT_TRUE(settings.is_logged) << round;
+  }
 }
 
 // The table of variables (kizami/variables.hpp) and what is read.
