@@ -8,6 +8,7 @@
 #include "dropin/cusolver/native_solver.hpp"
 #include "dropin/policy/answer.hpp"
 #include "dropin/policy/audit.hpp"
+#include "dropin/policy/operand_names.hpp"
 #include "kizami/names.hpp"
 
 namespace kizami::dropin::cusolver {
@@ -29,7 +30,9 @@ bool is_taken(const SolverCall& call, std::int64_t m, std::int64_t n, std::int64
   if (settings.policy.scheme == Scheme::kNative || is_below(m, n, k, settings.min_size)) return false;
   const cublas::Choice& choice = cublas::chosen(settings, product);
   if (choice.why_native != nullptr || choice.engine != to_string(EngineName::kHopper)) return false;
-  return has_level3() && read_stream(call.handle, stream) && !cublas::is_captured(stream);
+  if (!has_level3() || !read_stream(call.handle, stream) || cublas::is_captured(stream)) return false;
+  static_cast<void>(take_names());  // of no product that the factorization makes
+  return true;
 } catch (...) {  // no memory for what is to be known, or CUDA does not say it
   return false;
 }

@@ -15,6 +15,7 @@
 #include "dropin_cublas/computing.hpp"
 #include "dropin_cublas/fake_cusolver.hpp"
 #include "dropin_cublas/process.hpp"
+#include "kizami/dropin.h"
 
 namespace kizami::dropin_test {
 namespace {
@@ -269,6 +270,23 @@ TEST_F(Solver, GetrfTellsTheFirstZeroOfTheDiagonal) {
     ASSERT_EQ(getrf(a), CUSOLVER_STATUS_SUCCESS);
     EXPECT_EQ(info, place + 1);
   }
+}
+
+/// A name is of the next call, not of a product that a factorization makes of its own.
+TEST_F(Solver, NoProductOfItsOwnTakesAName) {
+  std::vector<double> a = random_matrix(7);
+  pivots.assign(kOrder, -1);
+  ASSERT_EQ(solve([&] {
+              EXPECT_EQ(kizami_dropin_name_operand(0, 7, 1), 0);
+              return cusolverDnDgetrf(solver.get(), kOrder, kOrder, a.data(), kLd, work, pivots.data(), &info);
+            }),
+            CUSOLVER_STATUS_SUCCESS);
+  EXPECT_FALSE(kizami.empty());
+  std::uint64_t split = 0;
+  std::uint64_t taken = 0;
+  std::size_t bytes = 0;
+  kizami_dropin_kept(&split, &taken, &bytes);
+  EXPECT_EQ(split, 0U);
 }
 
 TEST_F(Solver, MemoryIsFreedAndHandlesAreUsedAgain) {
