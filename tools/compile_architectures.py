@@ -4,7 +4,7 @@
 kernel takes: registers, spills, shared memory.
 
 usage: compile_architectures.py [--build DIR] [--architectures 80,86,90a,100,120] [--only REGEX] [--sample] [--jobs N]
-                                [--launcher COMMAND] [--records DIR] [--check]
+                                [--records DIR] [--check]
 
 Units and flags are those of DIR/compile_commands.json, but for --Ofast-compile: this is code as shipped. Units whose kernels run on compute capability 9.0 alone are
 compiled for 90a. --records writes DIR/ARCHITECTURE.jsonl, a line a kernel; --check compares with those there instead: a
@@ -22,7 +22,9 @@ import sys
 import tempfile
 import time
 
-SOURCES = pathlib.Path(__file__).resolve().parent.parent / "src"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "src"
+LAUNCHER = str(ROOT / "cmake" / "again_after_crash.sh")  # the compiler crashes now and then, as it says there
 ARCHITECTURES = ("80", "86", "90a", "100", "120")
 ONLY_HOPPER = re.compile(r"(^|/)(engines/hopper|schemes/ec|convolution)/")
 # Barriers and clusters, launches that follow one another, and mma.sync.
@@ -92,9 +94,9 @@ def demangled(kernels):
     return kernels
 
 
-def compile_unit(name, command, architecture, launcher):
+def compile_unit(name, command, architecture):
     with tempfile.TemporaryDirectory() as folder:
-        words = launcher + command_for(command, architecture, f"{folder}/unit.cubin")
+        words = [LAUNCHER] + command_for(command, architecture, f"{folder}/unit.cubin")
         begin = time.monotonic()
         done = subprocess.run(words, cwd=command["directory"], capture_output=True, text=True, check=False)
         seconds = time.monotonic() - begin
@@ -132,7 +134,6 @@ def main():
     parser.add_argument("--only", type=re.compile, default=re.compile(""))
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--launcher", type=shlex.split, default=[])
     parser.add_argument("--records", type=pathlib.Path)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
@@ -149,7 +150,7 @@ def main():
     failures = []
     found = {architecture: [] for architecture in architectures}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        waiting = [pool.submit(compile_unit, *task, options.launcher) for task in tasks]
+        waiting = [pool.submit(compile_unit, *task) for task in tasks]
         for future in concurrent.futures.as_completed(waiting):
             name, architecture, kernels, text, seconds = future.result()
             print(f"{architecture:5} {seconds:6.1f} s  {name}" + ("  FAILED" if kernels is None else ""), flush=True)
