@@ -173,6 +173,7 @@ class Lu {
 
 template <class Int>
 SolverAnswer getrf(const SolverCall& call, Int* pivots) noexcept {
+  use_up_names();
   if (call.n < solver_sizes.least_getrf || pivots == nullptr) return {};
   const cublas::RelaxedCapture relaxed;
   cudaStream_t stream = nullptr;

@@ -65,6 +65,7 @@ class Cholesky {
 }  // namespace
 
 SolverAnswer potrf(const SolverCall& call, cublasFillMode_t uplo) noexcept {
+  use_up_names();
   const bool has_uplo = uplo == CUBLAS_FILL_MODE_LOWER || uplo == CUBLAS_FILL_MODE_UPPER;
   const bool has_size = call.n >= solver_sizes.least_potrf && call.lda <= std::numeric_limits<int>::max();
   if (!has_uplo || !has_size) return {};

@@ -15,6 +15,8 @@ namespace kizami::dropin::cusolver {
 
 constinit SolverSizes solver_sizes;
 
+void use_up_names() noexcept { static_cast<void>(take_names()); }
+
 bool is_taken(const SolverCall& call, std::int64_t m, std::int64_t n, std::int64_t k, cudaStream_t& stream) noexcept
     try {
   const bool is_valid = call.handle != nullptr && call.a != nullptr && call.info != nullptr && call.lda >= call.n;
@@ -30,9 +32,7 @@ bool is_taken(const SolverCall& call, std::int64_t m, std::int64_t n, std::int64
   if (settings.policy.scheme == Scheme::kNative || is_below(m, n, k, settings.min_size)) return false;
   const cublas::Choice& choice = cublas::chosen(settings, product);
   if (choice.why_native != nullptr || choice.engine != to_string(EngineName::kHopper)) return false;
-  if (!has_level3() || !read_stream(call.handle, stream) || cublas::is_captured(stream)) return false;
-  static_cast<void>(take_names());  // of no product that the factorization makes
-  return true;
+  return has_level3() && read_stream(call.handle, stream) && !cublas::is_captured(stream);
 } catch (...) {  // no memory for what is to be known, or CUDA does not say it
   return false;
 }

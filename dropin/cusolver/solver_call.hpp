@@ -36,10 +36,13 @@ struct SolverSizes {
 /// Tests have smaller ones.
 extern constinit SolverSizes solver_sizes;
 
+/// What this thread has named for its next call is of none of the products that a factorization makes, cuSOLVER's own neither.
+void use_up_names() noexcept;
+
 /// Whether Kizami answers: the call is valid, the settings leave FP64 open, nothing is audited or captured, and the
 /// planner gives a product m x n x k, which is what most operations are, to the engine that an order of large products
 /// was measured with, hopper.
-/// If so, what this thread has named for its next call is used up. @param stream of the handle, if so
+/// @param stream of the handle, if so
 [[nodiscard]] bool is_taken(const SolverCall& call, std::int64_t m, std::int64_t n, std::int64_t k,
                             cudaStream_t& stream) noexcept;
 

@@ -31,7 +31,6 @@ Status apply(const Wished* wished, Settings& settings) {
 }
 
 struct Made {
-  std::mutex changes;  ///< of what is set, from reading it to storing it; before `mutex`
   std::mutex mutex;
   std::list<Wished> sets;
   std::list<Settings> settings;
@@ -85,22 +84,26 @@ Wished without(Scope scope, std::string_view key) {
   return wished;
 }
 
-Status put(Scope scope, Wished wished, const Configuration& configuration) {
+/// @param wished  that live as long as the process; null: none
+void store(Scope scope, const Wished* wished) {
+  if (scope == Scope::kThread) {
+    of_thread = wished;
+  } else {
+    of_process.store(wished, std::memory_order_release);
+  }
+}
+
+/// By who holds all.mutex since `wished` was read.
+Status put(Scope scope, Wished wished, const Configuration& configuration, Made& all) {
   KIZAMI_RETURN_IF_ERROR(require_consistent_with(wished, configuration));
-  if (wished.values.empty()) return reset_at_run_time(scope), Status();
-  Made& all = made.get();
-  const std::lock_guard lock(all.mutex);
+  if (wished.values.empty()) return store(scope, nullptr), Status();
   const Wished* kept = nullptr;
   for (const Wished& one : all.sets) {
     if (one.values == wished.values) kept = &one;
   }
   if (kept == nullptr && all.sets.size() >= kMaxSets) return too_many("policies");
   if (kept == nullptr) kept = &all.sets.emplace_back(std::move(wished));
-  if (scope == Scope::kThread) {
-    of_thread = kept;
-  } else {
-    of_process.store(kept, std::memory_order_release);
-  }
+  store(scope, kept);
   return {};
 }
 
@@ -110,26 +113,25 @@ Status set_at_run_time(Scope scope, std::string_view key, std::string_view value
   if (configuration.why_off != nullptr)
     return {StatusCode::kInvalidArgument,
             configuration.complaint.empty() ? configuration.why_off : configuration.complaint};
-  const std::lock_guard lock(made.get().changes);
+  Made& all = made.get();
+  const std::lock_guard lock(all.mutex);
   Wished wished = without(scope, key);
   wished.values.emplace_back(key, value);
-  return put(scope, std::move(wished), configuration);
+  return put(scope, std::move(wished), configuration, all);
 }
 
 Status forget_at_run_time(Scope scope, std::string_view key, const Configuration& configuration) {
   Settings probe;
   const Result<std::string> known_key = value_of(probe, key);
   if (!known_key.ok()) return known_key.status();
-  const std::lock_guard lock(made.get().changes);
-  return put(scope, without(scope, key), configuration);
+  Made& all = made.get();
+  const std::lock_guard lock(all.mutex);
+  return put(scope, without(scope, key), configuration, all);
 }
 
 void reset_at_run_time(Scope scope) {
-  if (scope == Scope::kThread) {
-    of_thread = nullptr;
-  } else {
-    of_process.store(nullptr, std::memory_order_release);
-  }
+  const std::lock_guard lock(made.get().mutex);
+  store(scope, nullptr);
 }
 
 const Settings& with_run_time(const Settings& base) {

@@ -63,7 +63,7 @@ Status multiply(const MultiPlan& plan, const LocatedProblem<T>& problem,
   for (std::size_t i = 0; i < travels.size(); ++i)
     KIZAMI_RETURN_IF_ERROR(find_travels(plan, plan.shares[i], problem, travels[i]));
   KIZAMI_RETURN_IF_ERROR(let_all_meet(plan, problem));
-  if (!workspaces.empty()) return device::of_enqueued(run_shares(plan, problem, travels, workspaces, outcome));
+  if (!workspaces.empty()) return run_shares(plan, problem, travels, workspaces, outcome);
   std::vector<std::unique_ptr<api::StreamMemory>> memories;
   std::vector<std::span<std::byte>> taken;
   // Of the default stream of each device, which the call begins behind.
@@ -81,7 +81,7 @@ Status multiply(const MultiPlan& plan, const LocatedProblem<T>& problem,
     KIZAMI_RETURN_IF_ERROR(set_device(plan.shares[i].device));
     memories[i].reset();
   }
-  return device::of_enqueued(status);
+  return status;
 }
 
 Result<Plan> plan_of(Result<MultiPlan> made) {
@@ -109,7 +109,7 @@ Status run_located(const Plan& plan, T alpha, std::span<const Piece<const std::t
   LocatedProblem<T> problem;
   KIZAMI_RETURN_IF_ERROR(locate<T>(plan.impl(), alpha, a, b, beta, c, problem));
   Outcome local;
-  return multiply(plan.impl(), problem, workspaces, outcome == nullptr ? local : *outcome);
+  return device::of_enqueued(multiply(plan.impl(), problem, workspaces, outcome == nullptr ? local : *outcome));
 }
 
 }  // namespace

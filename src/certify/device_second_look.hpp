@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The second look at operands that the sampled certificate has not certified, without the host: the block certificate
-// of certificate.hpp, equilibration and select(), in kernels that end at once where samples were looked at and none was refused.
+// of certificate.hpp, equilibration and select(), in kernels that end at once where samples were looked at and none was
+// refused.
 //   launch_block_rungs():  digits of blocks -> products, rungs of all pairs as given, histogram
 //   launch_second_look():  select -> [gain of equilibration -> exponents of the inner index -> shifts -> statistics ->
 //   digits -> products -> histogram -> select] -> list and bits of the pairs above the rung; without the first launch
@@ -56,9 +57,9 @@ struct SecondLook {
 enum class DigitCore { kOfDevice, kMmaSync };
 
 /// The rungs of all pairs of the operands as given, and their histogram, for the second look to go on from: where
-/// state->sampled_failures is not 0, or state->look is not kSample. Nothing is enqueued where the digits do not fit at once, or lines have several
-/// segments of blocks: the second look then does all itself. Digits and rungs have a kernel each, so that one with
-/// wgmma calls no function; with look.has_digits the first is not needed.
+/// state->sampled_failures is not 0, or state->look is not kSample. Nothing is enqueued where the digits do not fit at
+/// once, or lines have several segments of blocks: the second look then does all itself. Digits and rungs have a kernel
+/// each, so that one with wgmma calls no function; with look.has_digits the first is not needed.
 /// @range  as launch_second_look()
 /// @queue  enqueues one kernel or two; no allocation
 template <class T>

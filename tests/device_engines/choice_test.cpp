@@ -171,10 +171,13 @@ TEST(Choice, IsAtMostFivePercentSlowerThanTheQuickestRecorded) {
     ++compared;
   }
   EXPECT_GE(compared, 50);
-  for (const std::string_view spec : kItsWideElements) {
-    const auto& [hopper, native] = recorded.at(std::string(spec)).at({"hopper", "native"});
-    EXPECT_GT(hopper / native, kMostSlowerThere) << spec;
-  }
+  const auto ratio = [&](std::string_view spec, const char* way, const char* other) {
+    const auto& [ms, other_ms] = recorded.at(std::string(spec)).at({way, other});
+    return ms / other_ms;
+  };
+  EXPECT_GT(ratio(kLeftForWideElements, "native", "hopper"), kMostSlower) << "is held: take out the exception";
+  for (const std::string_view spec : kItsWideElements)
+    EXPECT_GT(ratio(spec, "hopper", "native"), kMostSlowerThere) << spec << ": the reason of the exception is gone";
 }
 
 /// Two commits by turns on one card: the one before Strassen's products, and the one that has them (docs/perf/strassen.md).

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dropin/policy/operand_names.hpp"
 #include "dropin_cublas/computing.hpp"
 #include "dropin_cublas/fake_cusolver.hpp"
 #include "dropin_cublas/process.hpp"
@@ -287,6 +288,13 @@ TEST_F(Solver, NoProductOfItsOwnTakesAName) {
   std::size_t bytes = 0;
   kizami_dropin_kept(&split, &taken, &bytes);
   EXPECT_EQ(split, 0U);
+  solver.computes = false;
+  solve([&] {  // one that is left to cuSOLVER, whose products come by here, too
+    EXPECT_EQ(kizami_dropin_name_operand(0, 7, 1), 0);
+    const cusolverStatus_t status = cusolverDnDgetrf(solver.get(), 10, 10, a.data(), kLd, work, pivots.data(), &info);
+    EXPECT_FALSE(dropin::take_names().is_any());
+    return status;
+  });
 }
 
 TEST_F(Solver, MemoryIsFreedAndHandlesAreUsedAgain) {

@@ -43,7 +43,7 @@ TEST_F(SelfTest, SeesABitOfAnyProduct) {
   }
 }
 
-/// But for what CUDA does once: kernels are loaded by then. The quickest of five, for what else a machine does only adds.
+/// But for what CUDA does once: kernels are loaded by then.
 TEST_F(SelfTest, TakesTwentyMilliseconds) {
   const Result<plan::Environment> environment = device_environment();
   ASSERT_TRUE(environment.ok()) << environment.status().reason();
@@ -54,7 +54,8 @@ TEST_F(SelfTest, TakesTwentyMilliseconds) {
     ASSERT_TRUE(self_test(environment.value()).ok());
     of_one = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
-  EXPECT_LT(std::ranges::min(seconds), 20e-3);
+  std::ranges::sort(seconds);
+  EXPECT_LT(seconds[seconds.size() / 2], 20e-3);
 }
 
 }  // namespace
