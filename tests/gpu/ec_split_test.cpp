@@ -564,7 +564,8 @@ TEST_F(DeviceEcSplitTest, DecisionsMakeAllPlanesAgainOrNone) {
             } else {
               const std::vector<std::int8_t> planes = o->planes.download();
               const auto poison = static_cast<std::int8_t>(DeviceArray<std::int8_t>::kPoison);
-              EXPECT_EQ(std::count(planes.begin(), planes.end(), poison), std::ssize(planes)) << name << ": not asked for";
+              EXPECT_EQ(std::count(planes.begin(), planes.end(), poison), std::ssize(planes))
+                  << name << ": not asked for";
             }
           }
         }

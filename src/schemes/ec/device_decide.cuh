@@ -273,8 +273,7 @@ __global__ void __launch_bounds__(kDecidingThreads, fp64::kMaxBlocksPerMultiproc
   if (decided.stage == 1) make_second_planes(job, *reinterpret_cast<Exchange*>(shared_memory));
   if (device::takes_signs(alpha)) return;
   const bool is_transposed = job.decision.is_transposed;
-  const fp64::Exceptions exceptions(decided.stage < 0,
-                                    (is_transposed ? decided.b_nonfinite : decided.a_nonfinite) != 0,
+  const fp64::Exceptions exceptions(decided.stage < 0, (is_transposed ? decided.b_nonfinite : decided.a_nonfinite) != 0,
                                     (is_transposed ? decided.a_nonfinite : decided.b_nonfinite) != 0);
   base::read_no_older_copy();  // of C: the call before may have written it while blocks of this kernel began
   fp64::answer<T, kSummation>(call, exceptions,

@@ -19,11 +19,12 @@
 namespace kizami::ec {
 namespace {
 
-constexpr int kHeldLines = 16;     ///< of a cluster
+constexpr int kHeldLines = 16;      ///< of a cluster
 constexpr int kHeldUnitTerms = 64;  ///< of a line, two lanes' parts
 constexpr int kHeldUnits = HeldTerms::kMostOfCta / kHeldUnitTerms;
 constexpr int kHeldTermsOfWarp = 2048;  ///< along, at most
-constexpr int kHeldCtas = 3;            ///< on a multiprocessor; one more where no lines lie across memory and shared memory holds as many
+constexpr int kHeldCtas =
+    3;  ///< on a multiprocessor; one more where no lines lie across memory and shared memory holds as many
 
 /// Elements follow.
 struct HeldShared {
@@ -82,7 +83,7 @@ __device__ void split_held_along(const AnyOperand& o, unsigned block, bool is_a,
   // Quad q of a lane: four terms from here on.
   const auto first_of = [&](int q) { return (q / 2 * width + place) * kJudgedRun + q % 2 * 128 + lane * 4; };
   constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
-  const int end = (length + kBlock - 1) / kBlock * kBlock;                // of the line with its padding
+  const int end = (length + kBlock - 1) / kBlock * kBlock;  // of the line with its padding
   const int quads = has_line ? terms / 128 : 0;
 
   const float* const line = o.elements() + i * o.line_stride;
@@ -234,8 +235,7 @@ __device__ void store_held_unit(const AnyOperand& o, int form, int first_line, i
     for (int q = 0; q < 2; ++q) {
       const float2 one = x.pairs[piece * 4 + q * 2];
       const float2 two = x.pairs[piece * 4 + q * 2 + 1];
-      float4 four =
-          in_form<T>(o, form, make_float4(one.x, one.y, two.x, two.y), first_term + piece * 8 + q * 4);
+      float4 four = in_form<T>(o, form, make_float4(one.x, one.y, two.x, two.y), first_term + piece * 8 + q * 4);
       if (scaling.needs_rest())
         four = make_float4(scaling.rest(four.x), scaling.rest(four.y), scaling.rest(four.z), scaling.rest(four.w));
       const float y[4] = {scaling.most(four.x), scaling.most(four.y), scaling.most(four.z), scaling.most(four.w)};
@@ -254,8 +254,8 @@ __device__ void store_held_unit(const AnyOperand& o, int form, int first_line, i
     const int part = first_part + place.part;
     const int line = first_line + place.line;
     if (line >= o.num_lines || part * kUnit >= static_cast<int>(o.length)) continue;
-    std::int8_t* const to = planes + (std::int64_t{line} * o.forms + form) * o.row_stride +
-                            part * product::kEcBlockBytes + lane % 8 * 16;
+    std::int8_t* const to =
+        planes + (std::int64_t{line} * o.forms + form) * o.row_stride + part * product::kEcBlockBytes + lane % 8 * 16;
     *reinterpret_cast<uint4*>(to) = exchange[8 * from + (lane % 8 ^ from % 8)];
   }
 }
@@ -342,7 +342,8 @@ __device__ void split_held_across(const AnyOperand& o, unsigned block, bool is_a
   }
   shared.smallest[warp][lane] = over_parts(kShift, smallest, fminf);
   __syncthreads();
-  if (ranks > 1 && thread_index() == 0) base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all have waited
+  if (ranks > 1 && thread_index() == 0)
+    base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all have waited
   if (rank == 0 && thread_index() < kHeldLines && has_line) say_of_line(o, i, is_a, scale, largest, shared.report);
   // A part of a line for each of the first threads, whose lanes have that line already.
   const int part = thread_index() / kHeldLines;

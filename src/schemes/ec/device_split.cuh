@@ -116,7 +116,8 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const 
   base::begin_in_cluster(&shared, sizeof shared);
   base::follow_previous_kernel();
   bool is_shared = false;
-  if (job.alpha.load() == T{0} || is_of_another(job, is_shared)) return;  // all CTAs of the cluster, which has one operand
+  if (job.alpha.load() == T{0} || is_of_another(job, is_shared))
+    return;  // all CTAs of the cluster, which has one operand
   begin_report(job, shared.report);
   split_block<kFormat, kHeldUnits>(job, blockIdx.x, shared);
   write_report(job, is_shared, shared.report);
@@ -233,7 +234,8 @@ Status launch_held_lines(AnyJob job, int num_sms, int& num_reports, product::Que
   KIZAMI_RETURN_IF_ERROR(deal_blocks(job, cluster, 0, ctas));
   num_reports = static_cast<int>(ctas);
   constexpr std::size_t kMostBytes = sizeof(HeldShared) + sizeof(float) * kWarps * kHeldTermsOfWarp;
-  static_assert(kHeldLines * HeldTerms::kMostOfCta <= kWarps * kHeldTermsOfWarp && kHeldCtas * (kMostBytes + 1024) <= 228 * 1024);
+  static_assert(kHeldLines * HeldTerms::kMostOfCta <= kWarps * kHeldTermsOfWarp &&
+                kHeldCtas * (kMostBytes + 1024) <= 228 * 1024);
   const std::size_t bytes = sizeof(HeldShared) + std::max(held_bytes(job.a), held_bytes(job.b));
   // Blocks that are all there at once, and take longer, begin at once; others mix with those that take less.
   job.takes_turns = job.blocks_of_first > static_cast<unsigned>(kHeldCtas * num_sms);
@@ -242,9 +244,9 @@ Status launch_held_lines(AnyJob job, int num_sms, int& num_reports, product::Que
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kMostBytes)),
       "shared memory of the split of FP32 operands"));
   // All of it, as the product behind has: a multiprocessor that divides its memory anew waits until it is empty.
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                                                cudaSharedmemCarveoutMaxShared),
-                                           "shared memory of the split of FP32 operands"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
+      "shared memory of the split of FP32 operands"));
   void* argument = &job;
   return base::enqueue_overlapped("the split of FP32 operands", reinterpret_cast<const void*>(kernel), grid_of(job),
                                   dim3(kThreads), cluster, bytes, queue, &argument);
@@ -301,7 +303,7 @@ Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, EcF
 }  // namespace kizami::ec
 
 /// In one file for each type: together they take minutes to compile.
-#define KIZAMI_INSTANTIATE_EC_SPLIT(T)                                                                               \
-  template ::kizami::Status kizami::ec::device_ec_split<T>(                                                          \
-      const ::kizami::ec::DeviceEcSplit<T>&, const ::kizami::ec::DeviceEcSplit<T>&, ::kizami::product::EcFormat,     \
+#define KIZAMI_INSTANTIATE_EC_SPLIT(T)                                                                           \
+  template ::kizami::Status kizami::ec::device_ec_split<T>(                                                      \
+      const ::kizami::ec::DeviceEcSplit<T>&, const ::kizami::ec::DeviceEcSplit<T>&, ::kizami::product::EcFormat, \
       const ::kizami::ec::EcObservation&, ::kizami::Factor<T>, int, int&, ::kizami::product::Queue)
